@@ -1,0 +1,67 @@
+/*
+ * Payloads of several parts: one table of lengths, then the bytes. The reader
+ * of it trusts no length; the frame's writer is shared by the producer and the
+ * sender. Both processes run it. Owns nothing.
+ */
+
+#include "bridge/link_parts.h"
+
+#include <errno.h>
+
+int link_parts_read(struct slice payload, struct link_parts *ret_parts)
+{
+    uint32_t start[2];
+    if (payload.n < sizeof start) {
+        return LINK_ECORRUPT;
+    }
+    memcpy(start, payload.p, sizeof start);
+    const size_t count = start[0];
+    if (count > LINK_PARTS_MAX || start[1] != 0 ||
+        payload.n - sizeof start < count * sizeof(uint64_t)) {
+        return LINK_ECORRUPT;
+    }
+    const uint8_t *table = payload.p + sizeof start;
+    const uint8_t *p = table + count * sizeof(uint64_t);
+    size_t left = payload.n - (size_t)(p - payload.p);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t length;
+        memcpy(&length, table + i * sizeof length, sizeof length);
+        if (length > left) {
+            return LINK_ECORRUPT;
+        }
+        ret_parts->part[i] = (struct slice){p, (size_t)length};
+        p += length;
+        left -= (size_t)length;
+    }
+    if (left != 0) {
+        return LINK_ECORRUPT;
+    }
+    ret_parts->count = count;
+    return 0;
+}
+
+int link_frame_init(struct link_frame *self, const struct slice *part, size_t count,
+                    uint64_t *ret_size)
+{
+    if (count > LINK_PARTS_MAX) {
+        return -EMSGSIZE;
+    }
+    self->start[0] = (uint32_t)count;
+    self->start[1] = 0;
+    uint64_t size = sizeof self->start + count * sizeof self->length[0];
+    for (size_t i = 0; i < count; i++) {
+        self->length[i] = part[i].n;
+        if (part[i].n > LINK_PAYLOAD_MAX - size) {
+            return -EMSGSIZE;
+        }
+        size += part[i].n;
+    }
+    *ret_size = size;
+    return 0;
+}
+
+struct slice link_frame_slice(const struct link_frame *self)
+{
+    return (struct slice){(const uint8_t *)self,
+                          sizeof self->start + self->start[0] * sizeof self->length[0]};
+}

@@ -1,0 +1,26 @@
+#ifndef BRIDGE_LINK_PARTS_H
+#define BRIDGE_LINK_PARTS_H
+
+/*
+ * The frame before the bytes of a payload of parts, for those who write one.
+ * Internal to the door; reading is link_parts_read.
+ */
+
+#include "bridge/link.h"
+
+struct link_frame {
+    uint32_t start[2]; /* count, zero */
+    uint64_t length[LINK_PARTS_MAX];
+};
+
+/*
+ * Describes the parts; ret_size is the frame and the parts together.
+ * -> 0, -EMSGSIZE: too many parts or more than LINK_PAYLOAD_MAX bytes.
+ */
+int link_frame_init(struct link_frame *self, const struct slice *part, size_t count,
+                    uint64_t *ret_size);
+
+/* The frame's bytes; the parts' own follow them. */
+struct slice link_frame_slice(const struct link_frame *self);
+
+#endif
