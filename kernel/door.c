@@ -1,0 +1,338 @@
+/*
+ * What the worker says, acted on in order. Runs in the kernel process, on the
+ * thread of the zloop.
+ *
+ * Records are handled in slices of DOOR_SLICE_MS, so that control and
+ * heartbeat are answered in the middle of a flood. Three things pause the
+ * handling, and with it, once the ring is full, the worker: a slice used up, a
+ * large message being signed, and a backlog that subscribers do not take.
+ * While paused the kernel is LINK_AWAKE: a timer goes on, no bell is needed.
+ */
+
+#include "kernel/door.h"
+
+#include <errno.h>
+
+#include "bridge/json_text.h"
+#include "kernel/kernel.h"
+#include "kernel/log.h"
+
+enum { REPLY_DEPTH_MAX = 256 }; /* nesting of a reply that Python made */
+
+static int on_timer(zloop_t *loop, int timer, void *arg);
+
+/* ---- what each record does; -> 0, or LINK_ECORRUPT ------------------------ */
+
+static int on_ready(struct kernel *kernel, const struct link_item *item,
+                    const struct link_parts *parts)
+{
+    (void)item;
+    if (parts->count < 1) {
+        return LINK_ECORRUPT;
+    }
+    (void)snprintf(kernel->python_version, sizeof kernel->python_version, "%.*s",
+                   (int)parts->part[0].n, (const char *)parts->part[0].p);
+    kernel->worker = WORKER_READY;
+    if (kernel->start_text.n > 0) {
+        log_warning("Python wrote while it started: %.*s", (int)kernel->start_text.n,
+                    (const char *)kernel->start_text.p);
+        buffer_release(&kernel->start_text);
+    }
+    lane_run(kernel);
+    return 0;
+}
+
+static int on_stream(struct kernel *kernel, const struct link_item *item,
+                     const struct link_parts *parts)
+{
+    struct origin *origin = origins_find(&kernel->origins, item->request);
+    int stream = item->is_stderr ? 1 : 0;
+
+    (void)parts;
+    if (item->from_pipe && kernel->worker == WORKER_STARTING) {
+        if (kernel->start_text.n + item->payload.n <= DOOR_START_TEXT_MAX) {
+            buffer_put_slice(&kernel->start_text, item->payload);
+        }
+    } else if (item->from_pipe) {
+        output_pipe(&kernel->output, origin, stream, item->payload);
+    } else {
+        output_text(&kernel->output, origin, stream, item->payload);
+    }
+    return 0;
+}
+
+static int on_publish(struct kernel *kernel, const struct link_item *item,
+                      const struct link_parts *parts)
+{
+    char type[128];
+
+    if (parts->count < 3 || parts->part[0].n >= sizeof type) {
+        return LINK_ECORRUPT;
+    }
+    (void)snprintf(type, sizeof type, "%.*s", (int)parts->part[0].n,
+                   (const char *)parts->part[0].p);
+    output_flush(&kernel->output);
+    iopub_publish_parts(&kernel->iopub, type, origins_find(&kernel->origins, item->request),
+                        parts->part[1], parts->part[2], parts->part + 3, parts->count - 3,
+                        item->mapping);
+    return 0;
+}
+
+static int on_ask(struct kernel *kernel, const struct link_item *item,
+                  const struct link_parts *parts)
+{
+    struct origin *origin = origins_find(&kernel->origins, item->request);
+    uint64_t serial;
+
+    if (parts->count < 2 || parts->part[0].n != sizeof serial || !origin) {
+        return LINK_ECORRUPT;
+    }
+    memcpy(&serial, parts->part[0].p, sizeof serial);
+    output_flush(&kernel->output);
+    input_ask(kernel, origin, serial, parts->part[1]);
+    return 0;
+}
+
+static int on_done(struct kernel *kernel, const struct link_item *item,
+                   const struct link_parts *parts)
+{
+    for (size_t i = 0; i < 2 && i < parts->count; i++) {
+        enum json_kind kind;
+
+        if (json_check(parts->part[i], REPLY_DEPTH_MAX, &kind) < 0 || kind != JSON_OBJECT) {
+            return LINK_ECORRUPT;
+        }
+    }
+    if (parts->count < 3 || parts->part[0].n <= 2) {
+        return LINK_ECORRUPT;
+    }
+    lane_done(kernel, item->request, parts->part[0], parts->part[1], parts->part[2]);
+    return 0;
+}
+
+static int (*const on_record[LINK_KIND_END])(struct kernel *, const struct link_item *,
+                                             const struct link_parts *) = {
+    [LINK_READY] = on_ready, [LINK_STREAM] = on_stream, [LINK_PUBLISH] = on_publish,
+    [LINK_ASK] = on_ask,     [LINK_DONE] = on_done,
+};
+
+static int handle(struct kernel *kernel, const struct link_item *item)
+{
+    struct link_parts parts; /* large, and floods of text have none: not zeroed */
+
+    parts.count = 0;
+    if (item->kind != LINK_STREAM && link_parts_read(item->payload, &parts) < 0) {
+        return LINK_ECORRUPT;
+    }
+    return on_record[item->kind](kernel, item, &parts);
+}
+
+/* ---- when the ring and the pipes are looked at ------------------------------ */
+
+static void set_timer(struct kernel *kernel, size_t delay_ms)
+{
+    if (kernel->door_timer != -1) {
+        (void)zloop_timer_end(kernel->loop, kernel->door_timer);
+    }
+    kernel->door_timer = zloop_timer(kernel->loop, delay_ms, 1, on_timer, kernel);
+}
+
+void door_continue(struct kernel *kernel)
+{
+    set_timer(kernel, 0);
+}
+
+static int on_output_timer(zloop_t *loop, int timer, void *arg)
+{
+    struct kernel *kernel = arg;
+
+    (void)loop;
+    (void)timer;
+    kernel->output_timer = -1;
+    output_flush(&kernel->output);
+    return 0;
+}
+
+static void see_to_output(struct kernel *kernel)
+{
+    if (output_waits(&kernel->output) && kernel->output_timer == -1) {
+        kernel->output_timer =
+            zloop_timer(kernel->loop, OUTPUT_DELAY_MS, 1, on_output_timer, kernel);
+    }
+}
+
+/* A worker that breaks the format is ended; its death is then reported as any other. */
+static void end_corrupt_worker(struct kernel *kernel)
+{
+    if (!kernel->door_corrupt) {
+        kernel->door_corrupt = true;
+        log_error("the Python process broke the format of the shared memory; it is ended");
+        supervisor_signal_group(&kernel->supervisor, SIGKILL);
+    }
+}
+
+/* One item. -> 1: handled; 0: the round is over; LINK_ECORRUPT. */
+static int step(struct kernel *kernel)
+{
+    struct link_item item;
+    int r;
+
+    if (!kernel->in_round) {
+        link_consumer_begin(&kernel->door);
+        kernel->in_round = true;
+    }
+    r = link_consumer_next(&kernel->door, &item);
+    if (r == 0) {
+        kernel->in_round = false;
+    }
+    return r == 1 && handle(kernel, &item) < 0 ? LINK_ECORRUPT : r;
+}
+
+static int on_fd(zloop_t *loop, zmq_pollitem_t *item, void *arg);
+
+/* In the loop: the bell and the pipes that have not ended. */
+static void watch(struct kernel *kernel, bool wanted)
+{
+    int fds[3] = {kernel->door.bell, kernel->door.text[0].ended ? -1 : kernel->door.pipe[0],
+                  kernel->door.text[1].ended ? -1 : kernel->door.pipe[1]};
+
+    for (int i = 0; i < 3; i++) {
+        zmq_pollitem_t item = {.fd = kernel->watched[i], .events = ZMQ_POLLIN};
+        int fd = wanted ? fds[i] : -1;
+
+        if (fd == kernel->watched[i]) {
+            continue;
+        }
+        if (kernel->watched[i] != -1) {
+            zloop_poller_end(kernel->loop, &item);
+        }
+        kernel->watched[i] = fd;
+        if (fd != -1) {
+            item.fd = fd;
+            (void)zloop_poller(kernel->loop, &item, on_fd, kernel);
+            zloop_poller_set_tolerant(kernel->loop, &item);
+        }
+    }
+}
+
+/* Goes on later, by timer; until then neither bell nor pipes wake the loop. */
+static void pause_for(struct kernel *kernel, size_t delay_ms)
+{
+    watch(kernel, false);
+    set_timer(kernel, delay_ms);
+}
+
+static void pump(struct kernel *kernel)
+{
+    long long start = kernel_now_ms();
+    size_t handled = 0;
+
+    while (!kernel->finished && !kernel->door_corrupt) {
+        int r;
+
+        if (iopub_is_busy(&kernel->iopub)) {
+            iopub_work(&kernel->iopub);
+            pause_for(kernel, 0);
+            break;
+        }
+        if (iopub_unsent(&kernel->iopub) > IOPUB_BACKLOG_MAX) {
+            pause_for(kernel, DOOR_BACKLOG_MS);
+            break;
+        }
+        r = step(kernel);
+        if (r < 0) {
+            watch(kernel, false);
+            end_corrupt_worker(kernel);
+        } else if (r == 1 && ++handled % 64 == 0 && kernel_now_ms() - start >= DOOR_SLICE_MS) {
+            pause_for(kernel, 0);
+            break;
+        } else if (r == 0 &&
+                   link_consumer_rest(&kernel->door, handled ? LINK_DOZING : LINK_ASLEEP)) {
+            watch(kernel, true);
+            if (handled) {
+                set_timer(kernel, DOOR_DOZE_MS);
+            }
+            break;
+        }
+    }
+    see_to_output(kernel);
+}
+
+static int on_timer(zloop_t *loop, int timer, void *arg)
+{
+    struct kernel *kernel = arg;
+
+    (void)loop;
+    (void)timer;
+    kernel->door_timer = -1;
+    pump(kernel);
+    return kernel->finished ? -1 : 0;
+}
+
+static int on_fd(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct kernel *kernel = arg;
+
+    (void)loop;
+    if (item->fd == kernel->door.bell) {
+        link_consumer_hush(&kernel->door);
+    }
+    pump(kernel);
+    return kernel->finished ? -1 : 0;
+}
+
+void door_drain(struct kernel *kernel)
+{
+    bool found = true;
+
+    watch(kernel, false);
+    while (found && !kernel->door_corrupt) {
+        int r;
+
+        found = false;
+        while ((r = step(kernel)) == 1) {
+            found = true;
+        }
+        if (r < 0) {
+            end_corrupt_worker(kernel);
+        }
+    }
+    while (iopub_is_busy(&kernel->iopub)) {
+        iopub_work(&kernel->iopub);
+    }
+}
+
+void door_start(struct kernel *kernel)
+{
+    pump(kernel);
+}
+
+/* ---- requests to the worker ---------------------------------------------------- */
+
+static int on_writable(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct kernel *kernel = arg;
+
+    (void)loop;
+    if (link_sender_flush(&kernel->sender) < 0 || link_sender_queued(&kernel->sender) == 0) {
+        zloop_poller_end(kernel->loop, item);
+        kernel->sender_watched = false;
+    }
+    return 0;
+}
+
+void door_send(struct kernel *kernel, enum link_request_kind kind, uint32_t count, uint64_t number,
+               const struct slice *part, size_t parts)
+{
+    zmq_pollitem_t item = {.fd = kernel->door.request, .events = ZMQ_POLLOUT};
+
+    /* A worker that is gone is seen by its pidfd, and the request fails then. */
+    if (link_sender_put(&kernel->sender, kind, count, number, part, parts) < 0) {
+        log_debug("request %llu not delivered: the worker is gone", (unsigned long long)number);
+        return;
+    }
+    if (link_sender_queued(&kernel->sender) > 0 && !kernel->sender_watched) {
+        kernel->sender_watched = zloop_poller(kernel->loop, &item, on_writable, kernel) == 0;
+        zloop_poller_set_tolerant(kernel->loop, &item);
+    }
+}

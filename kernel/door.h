@@ -1,0 +1,33 @@
+#ifndef KERNEL_DOOR_H
+#define KERNEL_DOOR_H
+
+/*
+ * The kernel's end of the door in the loop: looks at the ring and the pipes,
+ * and acts on what the worker says (bridge/link.h).
+ */
+
+#include "bridge/link.h"
+
+struct kernel;
+
+enum {
+    DOOR_DOZE_MS = 5,    /* how long after the last record the ring is looked at by timer */
+    DOOR_SLICE_MS = 2,   /* how long records are handled before sockets are looked at */
+    DOOR_BACKLOG_MS = 5, /* how often a full backlog is looked at */
+    DOOR_START_TEXT_MAX = 64 << 10, /* bytes kept of what is written before Python is ready */
+};
+
+/* Puts the bell and the pipes into the loop. */
+void door_start(struct kernel *kernel);
+
+/* Handles all that is there, to the last byte: the worker has ended. */
+void door_drain(struct kernel *kernel);
+
+/* Queues a request for the worker (link_sender_put) and sees that it gets out. */
+void door_send(struct kernel *kernel, enum link_request_kind kind, uint32_t count, uint64_t number,
+               const struct slice *part, size_t parts);
+
+/* Looks again as soon as the sockets have been looked at; for work that is done in slices. */
+void door_continue(struct kernel *kernel);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * One interrupt of the running request, whoever asked: interrupt_request, a
+ * SIGINT, or the end of the kernel. Runs in the kernel process, on the thread
+ * of the zloop.
+ */
+
+#include "kernel/interrupt.h"
+
+#include "kernel/kernel.h"
+
+static int on_timer(zloop_t *loop, int timer, void *arg)
+{
+    struct kernel *kernel = arg;
+
+    if (!supervisor_interrupt_again(&kernel->supervisor, kernel->door.memory.page,
+                                    lane_running(&kernel->lane))) {
+        (void)zloop_timer_end(loop, timer);
+        kernel->interrupt_timer = -1;
+    }
+    return 0;
+}
+
+void interrupt_running(struct kernel *kernel)
+{
+    uint64_t number = lane_running(&kernel->lane);
+
+    if (number == 0) {
+        return;
+    }
+    supervisor_interrupt(&kernel->supervisor, kernel->door.memory.page, number);
+    if (kernel->interrupt_timer == -1) {
+        kernel->interrupt_timer =
+            zloop_timer(kernel->loop, SUPERVISOR_REPEAT_MS, 0, on_timer, kernel);
+    }
+}

@@ -1,0 +1,276 @@
+/*
+ * Puts a kernel together, runs its loop, takes it apart. Runs in the kernel
+ * process.
+ *
+ * The worker is spawned before anything else is done: Python needs longer to
+ * boot than the sockets need to be bound, and both go on side by side.
+ */
+
+#include "kernel/kernel.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include "bridge/xalloc.h"
+#include "kernel/door.h"
+#include "kernel/interrupt.h"
+#include "kernel/log.h"
+#include "kernel/parent_watch.h"
+#include "kernel/router.h"
+#include "kernel/stop.h"
+
+enum { EXIT_USAGE = 2 };
+
+long long kernel_now_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/*
+ * Before any thread is made: all threads inherit the mask, so signals have one
+ * place to go. Dispositions may have come in as "ignore" from a shell's job.
+ */
+static int open_signals(void)
+{
+    static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        (void)sigaction(ours[i], &action, NULL);
+        (void)sigaddset(&set, ours[i]);
+    }
+    (void)sigprocmask(SIG_SETMASK, &set, NULL);
+    action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &action, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct kernel *kernel = arg;
+    struct signalfd_siginfo info;
+
+    (void)loop;
+    while (read(item->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGINT) {
+            interrupt_running(kernel);
+        } else {
+            stop_announce(kernel);
+        }
+    }
+    return kernel->finished ? -1 : 0;
+}
+
+static int on_worker_end(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct kernel *kernel = arg;
+
+    zloop_poller_end(loop, item);
+    stop_worker_gone(kernel);
+    return kernel->finished ? -1 : 0;
+}
+
+static int on_parent_end(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct kernel *kernel = arg;
+
+    zloop_poller_end(loop, item);
+    log_info("the parent process is gone, ending");
+    stop_announce(kernel);
+    return kernel->finished ? -1 : 0;
+}
+
+static void on_iopub_busy(void *arg)
+{
+    door_continue(arg);
+}
+
+static void watch_fd(struct kernel *kernel, int fd, zloop_fn *handler)
+{
+    zmq_pollitem_t item = {.fd = fd, .events = ZMQ_POLLIN};
+
+    if (fd >= 0) {
+        (void)zloop_poller(kernel->loop, &item, handler, kernel);
+        zloop_poller_set_tolerant(kernel->loop, &item);
+    }
+}
+
+/* The worker, at the other end of a new door. A failure is told to whoever runs a cell. */
+static void spawn_worker(struct kernel *kernel)
+{
+    struct supervisor_options options = {
+        .python = kernel->python,
+        .libpython = kernel->options->libpython,
+        .max_output = kernel->options->max_output,
+    };
+    struct link_fds fds;
+    int stdio[2], r;
+
+    r = link_consumer_init(&kernel->door, &fds, stdio);
+    if (r == 0) {
+        r = supervisor_spawn(&kernel->supervisor, &kernel->paths, &options, &fds, stdio);
+    }
+    if (r < 0) {
+        char text[512];
+
+        (void)snprintf(text, sizeof text, "cannot start the Python process (%s): %s",
+                       kernel->paths.launcher, strerror(-r));
+        log_error("%s", text);
+        kernel->start_error = xstrdup(text);
+        kernel->worker = WORKER_BROKEN;
+    }
+    link_sender_init(&kernel->sender, kernel->door.request);
+}
+
+/* The version as pinned, or what the library's name tells, until Python says it. */
+static void guess_version(struct kernel *kernel)
+{
+    const char *version = kernel->options->python_version;
+    const char *name = kernel->options->libpython;
+    int major = 3, minor = 11;
+
+    if (version) {
+        (void)snprintf(kernel->python_version, sizeof kernel->python_version, "%s", version);
+        return;
+    }
+    name = name ? strstr(name, "libpython") : NULL;
+    if (name && sscanf(name, "libpython%d.%d", &major, &minor) == 2) {
+        (void)snprintf(kernel->python_version, sizeof kernel->python_version, "%d.%d", major,
+                       minor);
+        return;
+    }
+    (void)snprintf(kernel->python_version, sizeof kernel->python_version, "3");
+}
+
+/* Sockets, keys and the rest of what messages need. -> 0 or negative, and a line. */
+static int open_channels(struct kernel *kernel, char error[CONNECTION_ERROR_MAX])
+{
+    struct connection *connection = &kernel->connection;
+    struct slice key = slice_of(connection->key);
+    struct signer *iopub_signer;
+
+    if (signer_new(connection->scheme, key, &kernel->signer) < 0 ||
+        signer_new(connection->scheme, key, &iopub_signer) < 0) {
+        (void)snprintf(error, CONNECTION_ERROR_MAX, "%s: unknown signature_scheme '%s'",
+                       connection->path, connection->scheme);
+        return -EINVAL;
+    }
+    kernel->replay = replay_new(REPLAY_WINDOW);
+    iopub_init(&kernel->iopub, NULL, &kernel->session, iopub_signer);
+    kernel->iopub.on_busy = on_iopub_busy;
+    kernel->iopub.on_busy_arg = kernel;
+    output_init(&kernel->output, &kernel->iopub, kernel->options->max_output);
+    return 0;
+}
+
+static int bind_channels(struct kernel *kernel, char error[CONNECTION_ERROR_MAX])
+{
+    int r = sockets_open(&kernel->sockets, &kernel->connection, kernel->signal_fd, error);
+
+    if (r == 0 && kernel->connection.changed) {
+        r = connection_write(&kernel->connection, error);
+    }
+    if (r == 0) {
+        kernel->iopub.socket = sockets_handle(&kernel->sockets, CHANNEL_IOPUB);
+    }
+    return r;
+}
+
+static void run_loop(struct kernel *kernel)
+{
+    kernel->loop = zloop_new();
+    zloop_set_nonstop(kernel->loop, true);
+    watch_fd(kernel, kernel->signal_fd, on_signal);
+    watch_fd(kernel, kernel->supervisor.pidfd, on_worker_end);
+    watch_fd(kernel, kernel->parent_fd, on_parent_end);
+    router_start(kernel);
+    iopub_status(&kernel->iopub, NULL, "starting");
+    if (kernel->worker != WORKER_BROKEN) {
+        door_start(kernel);
+    }
+    (void)zloop_start(kernel->loop);
+    zloop_destroy(&kernel->loop);
+}
+
+static void init(struct kernel *kernel, const struct options *options)
+{
+    kernel->options = options;
+    kernel->python = options->python;
+    kernel->supervisor.pidfd = -1;
+    kernel->door_timer = kernel->output_timer = kernel->interrupt_timer = -1;
+    kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
+    kernel->signal_fd = open_signals();
+    kernel->parent_fd = -1;
+    lane_init(&kernel->lane);
+    input_init(&kernel->input);
+    guess_version(kernel);
+}
+
+static void release(struct kernel *kernel)
+{
+    if (kernel->supervisor.pid > 0) {
+        supervisor_signal_group(&kernel->supervisor, SIGKILL);
+        supervisor_reap(&kernel->supervisor);
+    }
+    lane_release(&kernel->lane);
+    input_release(&kernel->input);
+    output_release(&kernel->output);
+    sockets_close(&kernel->sockets);
+    zsys_shutdown(); /* waits for what lingers; after it ZeroMQ holds no memory of ours */
+    iopub_release(&kernel->iopub);
+    origins_release(&kernel->origins);
+    signer_destroy(&kernel->signer);
+    replay_destroy(&kernel->replay);
+    link_sender_release(&kernel->sender);
+    link_consumer_release(&kernel->door);
+    connection_release(&kernel->connection);
+    paths_release(&kernel->paths);
+    buffer_release(&kernel->start_text);
+    free(kernel->start_error);
+    if (kernel->signal_fd >= 0) {
+        (void)close(kernel->signal_fd);
+    }
+    if (kernel->parent_fd >= 0) {
+        (void)close(kernel->parent_fd);
+    }
+}
+
+int kernel_run(const struct options *options)
+{
+    struct kernel *kernel = xcalloc(1, sizeof *kernel);
+    char error[CONNECTION_ERROR_MAX] = "";
+    int status = EXIT_USAGE;
+
+    /* CZMQ would take SIGINT and write to stdout. */
+    (void)zsys_handler_set(NULL);
+    zsys_set_logstream(stderr);
+    init(kernel, options);
+    if (paths_init(&kernel->paths) < 0) {
+        log_error("cannot tell where this program lies: /proc is not there");
+    } else if (connection_read(options->connection_file, &kernel->connection, error) < 0) {
+        log_error("%s", error);
+    } else {
+        spawn_worker(kernel);
+        session_init(&kernel->session, getenv("USER"));
+        kernel->parent_fd = parent_watch_open(getenv("JPY_PARENT_PID"));
+        if (open_channels(kernel, error) < 0) {
+            log_error("%s", error);
+        } else if (bind_channels(kernel, error) < 0) {
+            log_error("%s", error);
+            status = EXIT_FAILURE;
+        } else {
+            run_loop(kernel);
+            status = kernel->exit_status;
+        }
+    }
+    release(kernel);
+    free(kernel);
+    return status;
+}

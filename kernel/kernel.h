@@ -1,0 +1,82 @@
+#ifndef KERNEL_KERNEL_H
+#define KERNEL_KERNEL_H
+
+/*
+ * One kernel: all that belongs together from the start to the end of the
+ * process. Everything here is touched by one thread, the one of the zloop.
+ */
+
+#include <czmq.h>
+
+#include "bridge/link.h"
+#include "kernel/connection.h"
+#include "kernel/input.h"
+#include "kernel/iopub.h"
+#include "kernel/lane.h"
+#include "kernel/options.h"
+#include "kernel/origin.h"
+#include "kernel/output.h"
+#include "kernel/paths.h"
+#include "kernel/session.h"
+#include "kernel/sockets.h"
+#include "kernel/supervisor.h"
+#include "kernel/wire.h"
+
+/* Where the worker is in its life. */
+enum worker_state {
+    WORKER_STARTING, /* spawned, Python boots */
+    WORKER_READY,    /* serves requests */
+    WORKER_BROKEN,   /* never became ready: requests get `start_error` */
+    WORKER_GONE,     /* has ended */
+};
+
+struct kernel {
+    const struct options *options;
+    const char *python; /* the Python that runs the cells */
+    struct paths paths;
+    struct connection connection;
+    struct session session;
+    struct signer *signer; /* replies, and verification */
+    struct replay *replay;
+    struct sockets sockets;
+    struct iopub iopub;
+    struct output output;
+    struct origins origins;
+    struct lane lane;
+    struct input input;
+    struct wire_message message; /* the one being handled */
+
+    enum worker_state worker;
+    struct supervisor supervisor;
+    struct link_consumer door;
+    struct link_sender sender;
+    char python_version[32];  /* as pinned, then as the worker says */
+    struct buffer start_text; /* what the worker wrote to fd 1 and 2 before it was ready */
+    char *start_error;        /* WORKER_BROKEN: why, and what to do */
+
+    zloop_t *loop;
+    int signal_fd;
+    int parent_fd;       /* pidfd of who started us; -1: nobody is watched */
+    bool in_round;       /* the door's round is not over */
+    int door_timer;      /* looks at the door again; -1: none */
+    int output_timer;    /* flushes waiting text; -1: none */
+    int interrupt_timer; /* sends an interrupt again; -1: none */
+    int watched[3];      /* bell and pipes that are in the loop; -1: not */
+    bool door_corrupt;   /* the worker broke the format of the door */
+    bool sender_watched; /* the request socket is polled for writing */
+
+    bool stopping;      /* no new request is run */
+    long long stop_ms;  /* when the stop began, CLOCK_MONOTONIC */
+    long long group_ms; /* when the rest of the worker's group was told to end; 0: not yet */
+    bool given_up;      /* Python did not end in time */
+    int exit_status;    /* of the process; or the negative signal it ends with */
+    bool finished;      /* handlers return -1: the loop ends */
+};
+
+/* Runs a kernel from its options to its end. -> the process's exit status, or a negative signal. */
+int kernel_run(const struct options *options);
+
+/* Milliseconds of CLOCK_MONOTONIC. */
+long long kernel_now_ms(void);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * `einkorn`: reads the command line and does what it says. The one file of the
+ * kernel process that the tests do not link.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "kernel/kernel.h"
+#include "kernel/log.h"
+#include "kernel/options.h"
+#include "kernelspec/install.h"
+
+/* Ends by the signal that ended the worker, so that whoever watches us sees it. No second core. */
+static void end_by_signal(int signal_number)
+{
+    struct rlimit no_core = {0, 0};
+    sigset_t set;
+
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    (void)signal(signal_number, SIG_DFL);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, signal_number);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    (void)raise(signal_number);
+}
+
+/* Closed standard fds would be given to the next files opened, and written to. */
+static void fill_standard_fds(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    (void)close(fd);
+}
+
+static int open_log(const struct options *options)
+{
+    int fd = STDERR_FILENO;
+
+    if (options->log_file) {
+        fd = open(options->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    }
+    if (fd >= 0) {
+        log_init(fd, (enum log_level)options->log_level);
+    }
+    return fd >= 0 ? 0 : -errno;
+}
+
+static int run_kernel(const struct options *options)
+{
+    int status = open_log(options);
+
+    if (status < 0) {
+        (void)fprintf(stderr, "einkorn: %s: %s\n", options->log_file, strerror(-status));
+        return 2;
+    }
+    for (size_t i = 0; i < options->ignored_count && i < OPTIONS_IGNORED_MAX; i++) {
+        log_warning("option %s is not known and ignored", options->ignored[i]);
+    }
+    status = kernel_run(options);
+    if (status < 0) {
+        end_by_signal(-status);
+    }
+    return status < 0 ? 128 - status : status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    char error[OPTIONS_ERROR_MAX];
+
+    fill_standard_fds();
+
+    if (options_parse(argc, argv, &options, error) < 0) {
+        (void)fprintf(stderr, "einkorn: %s\n", error);
+        return 2;
+    }
+    switch (options.command) {
+    case COMMAND_HELP:
+        (void)fputs(options_help, stdout);
+        return 0;
+    case COMMAND_VERSION:
+        (void)printf("einkorn %s\n", EINKORN_VERSION);
+        return 0;
+    case COMMAND_INSTALL:
+        return install_run(&options);
+    case COMMAND_KERNEL:
+        break;
+    }
+    return run_kernel(&options);
+}

@@ -1,0 +1,386 @@
+/*
+ * The command line.
+ *
+ * Runs in the kernel process, first of all. Launchers rewrite and quote the
+ * connection file's option in their own ways, and batch clients hand traitlets
+ * options of ipykernel to anything that looks like a kernel, so one table says
+ * which names there are, and one place splits "name=value" however it is spelt.
+ * The only file that looks into the environment. Owns nothing.
+ */
+
+#include "kernel/options.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "kernel/log.h"
+
+enum { MAX_OUTPUT = 1000000 };
+
+const char options_help[] =
+    "einkorn: a Jupyter kernel for Python\n"
+    "\n"
+    "  einkorn kernel -f FILE     run a kernel on the connection file FILE;\n"
+    "                             if there is none, it is made and its ports are chosen\n"
+    "    --python PATH            the Python to use (else $VIRTUAL_ENV, else python3)\n"
+    "    --libpython PATH         its shared library, if known; '' uses PATH itself\n"
+    "    --python-version X.Y.Z   its version, if known\n"
+    "    --max-output N           characters per stream and cell (1000000; 0: no bound);\n"
+    "                             also EINKORN_MAX_OUTPUT\n"
+    "    --log FILE               where the log goes, instead of stderr\n"
+    "    --log-level LEVEL        error, warning, info or debug\n"
+    "    --debug                  the same as --log-level debug\n"
+    "\n"
+    "  einkorn install --user | --sys-prefix | --prefix DIR\n"
+    "                             make the kernel known to Jupyter\n"
+    "    --python PATH            the Python that it shall use\n"
+    "    --name NAME              the kernel's name (einkorn)\n"
+    "    --display-name TEXT      what menus show\n"
+    "\n"
+    "  einkorn --version\n"
+    "  einkorn --help\n";
+
+enum option_kind {
+    OPTION_TEXT,   /* a value, kept as it is */
+    OPTION_PATH,   /* a value, without the quotes around it */
+    OPTION_NUMBER, /* --max-output */
+    OPTION_LEVEL,  /* --log-level */
+    OPTION_DEBUG,  /* from here on: no value */
+    OPTION_USER,
+    OPTION_SYS_PREFIX,
+    OPTION_HELP,
+    OPTION_VERSION,
+    OPTION_PREFIX, /* a value again */
+};
+
+enum { IN_KERNEL = 1, IN_INSTALL = 2, ANYWHERE = IN_KERNEL | IN_INSTALL };
+
+/* Names without their dashes at the front; a dash in them may be written as an underscore. */
+static const struct option {
+    const char *name;
+    int commands;
+    enum option_kind kind;
+    size_t offset; /* of the text in struct options */
+} options_table[] = {
+    {"f", IN_KERNEL, OPTION_PATH, offsetof(struct options, connection_file)},
+    {"connection-file", IN_KERNEL, OPTION_PATH, offsetof(struct options, connection_file)},
+    {"IPKernelApp.connection-file", IN_KERNEL, OPTION_PATH,
+     offsetof(struct options, connection_file)},
+    {"python", ANYWHERE, OPTION_TEXT, offsetof(struct options, python)},
+    {"libpython", IN_KERNEL, OPTION_TEXT, offsetof(struct options, libpython)},
+    {"python-version", IN_KERNEL, OPTION_TEXT, offsetof(struct options, python_version)},
+    {"max-output", IN_KERNEL, OPTION_NUMBER, 0},
+    {"log", IN_KERNEL, OPTION_TEXT, offsetof(struct options, log_file)},
+    {"log-level", IN_KERNEL, OPTION_LEVEL, 0},
+    {"debug", IN_KERNEL, OPTION_DEBUG, 0},
+    {"user", IN_INSTALL, OPTION_USER, 0},
+    {"sys-prefix", IN_INSTALL, OPTION_SYS_PREFIX, 0},
+    {"prefix", IN_INSTALL, OPTION_PREFIX, 0},
+    {"name", IN_INSTALL, OPTION_TEXT, offsetof(struct options, name)},
+    {"display-name", IN_INSTALL, OPTION_TEXT, offsetof(struct options, display_name)},
+    {"help", ANYWHERE, OPTION_HELP, 0},
+    {"h", ANYWHERE, OPTION_HELP, 0},
+    {"version", ANYWHERE, OPTION_VERSION, 0},
+};
+
+struct parser {
+    char **next; /* the argument to look at; NULL at the end */
+    struct options options;
+    bool max_output_given;
+    char *error; /* OPTIONS_ERROR_MAX */
+};
+
+/* One argument, taken apart. */
+struct argument {
+    const char *whole; /* as the user wrote it */
+    const char *name;
+    size_t name_n;
+    char *value; /* behind "=", or NULL */
+};
+
+__attribute__((format(printf, 2, 3))) static int fail(struct parser *self, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(self->error, OPTIONS_ERROR_MAX, format, arguments);
+    va_end(arguments);
+    return -EINVAL;
+}
+
+/* ---- values -------------------------------------------------------------------- */
+
+static int take_number(struct parser *self, const char *source, const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > SIZE_MAX) {
+        return fail(self, "%s: \"%.100s\" is not a number of characters (0: no bound)", source,
+                    text);
+    }
+    self->options.max_output = (size_t)number;
+    return 0;
+}
+
+static int take_level(struct parser *self, const char *text)
+{
+    static const char *const names[] = {
+        [LEVEL_ERROR] = "error",
+        [LEVEL_WARNING] = "warning",
+        [LEVEL_INFO] = "info",
+        [LEVEL_DEBUG] = "debug",
+    };
+    for (int level = LEVEL_ERROR; level <= LEVEL_DEBUG; level++) {
+        if (strcasecmp(text, names[level]) == 0) {
+            self->options.log_level = level;
+            return 0;
+        }
+    }
+    return fail(self, "--log-level: \"%.100s\" is none of error, warning, info, debug", text);
+}
+
+static int take_where(struct parser *self, enum install_where where, const char *prefix)
+{
+    if (self->options.where != INSTALL_NONE && self->options.where != where) {
+        return fail(self, "install takes only one of --user, --sys-prefix and --prefix DIR");
+    }
+    self->options.where = where;
+    self->options.prefix = prefix;
+    return 0;
+}
+
+/* VS Code puts quotes around a path with a space, and no shell takes them off. */
+static char *without_quotes(char *text)
+{
+    size_t n = strlen(text);
+    if (n >= 2 && (text[0] == '"' || text[0] == '\'') && text[n - 1] == text[0]) {
+        text[n - 1] = '\0';
+        text++;
+    }
+    return text;
+}
+
+static void set_text(struct parser *self, size_t offset, const char *text)
+{
+    memcpy((char *)&self->options + offset, &text, sizeof text);
+}
+
+/* ---- options ---------------------------------------------------------------------- */
+
+static bool takes_value(enum option_kind kind)
+{
+    return kind < OPTION_DEBUG || kind == OPTION_PREFIX;
+}
+
+/* `value` is NULL exactly if the option takes none. */
+static int apply(struct parser *self, const struct option *option, char *value)
+{
+    switch (option->kind) {
+    case OPTION_TEXT:
+        set_text(self, option->offset, value);
+        return 0;
+    case OPTION_PATH:
+        value = without_quotes(value);
+        if (value[0] == '\0') {
+            return fail(self, "the connection file's name is empty");
+        }
+        set_text(self, option->offset, value);
+        return 0;
+    case OPTION_NUMBER:
+        self->max_output_given = true;
+        return take_number(self, "--max-output", value);
+    case OPTION_LEVEL:
+        return take_level(self, value);
+    case OPTION_DEBUG:
+        self->options.log_level = LEVEL_DEBUG;
+        return 0;
+    case OPTION_USER:
+        return take_where(self, INSTALL_USER, NULL);
+    case OPTION_SYS_PREFIX:
+        return take_where(self, INSTALL_SYS_PREFIX, NULL);
+    case OPTION_PREFIX:
+        return take_where(self, INSTALL_PREFIX, value);
+    case OPTION_HELP:
+        self->options.command = COMMAND_HELP;
+        return 0;
+    case OPTION_VERSION:
+        self->options.command = COMMAND_VERSION;
+        return 0;
+    }
+    return 0;
+}
+
+static bool same_name(const char *name, const char *text, size_t n)
+{
+    if (strlen(name) != n) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] != (text[i] == '_' ? '-' : text[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const struct option *find_option(const struct argument *argument, int command)
+{
+    for (size_t i = 0; i < sizeof options_table / sizeof options_table[0]; i++) {
+        const struct option *option = &options_table[i];
+        if ((option->commands & command) != 0 &&
+            same_name(option->name, argument->name, argument->name_n)) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+/* "--name=value", "--name", "-f=value", "-fvalue". `text` begins with a dash. */
+static struct argument take_argument(char *text)
+{
+    struct argument argument = {.whole = text};
+    if (strncmp(text, "-f", 2) == 0 && text[2] != '\0') {
+        argument.name = text + 1;
+        argument.name_n = 1;
+        argument.value = text + (text[2] == '=' ? 3 : 2);
+        return argument;
+    }
+    argument.name = text + strspn(text, "-");
+    argument.name_n = strcspn(argument.name, "=");
+    char *equals = strchr(text, '=');
+    argument.value = equals != NULL ? equals + 1 : NULL;
+    return argument;
+}
+
+/* "--Trait.name=value" or "--Trait.name value", for some other program. */
+static bool ignore_trait(struct parser *self, const struct argument *argument)
+{
+    if (strncmp(argument->whole, "--", 2) != 0 ||
+        memchr(argument->name, '.', argument->name_n) == NULL) {
+        return false;
+    }
+    if (self->options.ignored_count < OPTIONS_IGNORED_MAX) {
+        self->options.ignored[self->options.ignored_count] = argument->whole;
+    }
+    self->options.ignored_count++;
+    if (argument->value == NULL && *self->next != NULL && (*self->next)[0] != '-') {
+        self->next++;
+    }
+    return true;
+}
+
+static int parse_argument(struct parser *self, int command)
+{
+    char *text = *self->next++;
+    if (text[0] != '-' || text[1] == '\0') {
+        return fail(self, "unexpected argument \"%.200s\"; see einkorn --help", text);
+    }
+    struct argument argument = take_argument(text);
+    const struct option *option = find_option(&argument, command);
+    if (option == NULL) {
+        if (command == IN_KERNEL && ignore_trait(self, &argument)) {
+            return 0;
+        }
+        return fail(self, "unknown option %.200s; see einkorn --help", text);
+    }
+    if (!takes_value(option->kind)) {
+        return argument.value == NULL ? apply(self, option, NULL)
+                                      : fail(self, "option --%s takes no value", option->name);
+    }
+    if (argument.value == NULL) {
+        if (*self->next == NULL) {
+            return fail(self, "option %.200s needs a value", text);
+        }
+        argument.value = *self->next++;
+    }
+    return apply(self, option, argument.value);
+}
+
+/* Jupyter's rule for the names of kernels. */
+static bool is_kernel_name(const char *name)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
+}
+
+/* What the arguments have to be together. */
+static int check(struct parser *self)
+{
+    const struct options *options = &self->options;
+    if (options->command == COMMAND_KERNEL && !self->max_output_given) {
+        const char *text = getenv("EINKORN_MAX_OUTPUT");
+        return text != NULL && text[0] != '\0' ? take_number(self, "EINKORN_MAX_OUTPUT", text) : 0;
+    }
+    if (options->command == COMMAND_INSTALL && options->where == INSTALL_NONE) {
+        return fail(self, "install needs --user, --sys-prefix or --prefix DIR");
+    }
+    if (options->command == COMMAND_INSTALL && options->name != NULL &&
+        !is_kernel_name(options->name)) {
+        return fail(self, "--name: \"%.100s\" has more than letters, digits, '.', '_' and '-'",
+                    options->name);
+    }
+    return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *ret_options,
+                  char ret_error[OPTIONS_ERROR_MAX])
+{
+    struct parser parser = {
+        .next = argv + (argc > 0 ? 1 : 0),
+        .options = {.max_output = MAX_OUTPUT, .log_level = LEVEL_INFO},
+        .error = ret_error,
+    };
+    int command = IN_KERNEL;
+    const char *word = *parser.next;
+    parser.options.command = word == NULL ? COMMAND_HELP : COMMAND_KERNEL;
+    if (word != NULL && strcmp(word, "install") == 0) {
+        parser.options.command = COMMAND_INSTALL;
+        command = IN_INSTALL;
+        parser.next++;
+    } else if (word != NULL && strcmp(word, "kernel") == 0) {
+        parser.next++;
+    }
+    while (*parser.next != NULL) {
+        int error = parse_argument(&parser, command);
+        if (error != 0) {
+            return error;
+        }
+    }
+    int error = check(&parser);
+    if (error == 0) {
+        *ret_options = parser.options;
+    }
+    return error;
+}
+
+/* ---- the environment ------------------------------------------------------------------ */
+
+int options_runtime_directory(char *ret_path, size_t size)
+{
+    static const struct {
+        const char *variable, *below;
+    } places[] = {
+        {"JUPYTER_RUNTIME_DIR", ""},
+        {"JUPYTER_DATA_DIR", "/runtime"},
+        {"XDG_DATA_HOME", "/jupyter/runtime"},
+        {"HOME", "/.local/share/jupyter/runtime"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        const char *value = getenv(places[i].variable);
+        if (value != NULL && value[0] != '\0') {
+            int n = snprintf(NULL, 0, "%s%s", value, places[i].below);
+            if (n < 0 || (size_t)n >= size) {
+                return -ENAMETOOLONG;
+            }
+            (void)snprintf(ret_path, size, "%s%s", value, places[i].below);
+            return 0;
+        }
+    }
+    return -ENOENT;
+}

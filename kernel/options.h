@@ -1,0 +1,54 @@
+#ifndef KERNEL_OPTIONS_H
+#define KERNEL_OPTIONS_H
+
+/*
+ * The command line of `einkorn`. Every spelling of the connection file that
+ * clients use is taken; an unknown --Trait.name=value gets one log line.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum command { COMMAND_KERNEL, COMMAND_INSTALL, COMMAND_HELP, COMMAND_VERSION };
+
+enum install_where { INSTALL_NONE, INSTALL_USER, INSTALL_SYS_PREFIX, INSTALL_PREFIX };
+
+enum { OPTIONS_ERROR_MAX = 512, OPTIONS_IGNORED_MAX = 8 };
+
+struct options {
+    enum command command;
+    const char *connection_file; /* NULL: none given */
+    const char *python;          /* NULL: $VIRTUAL_ENV/bin/python, else python3 on PATH */
+    const char *libpython;       /* NULL: ask that Python at start; "": use the stock interpreter */
+    const char *python_version;  /* NULL: known when the worker is ready */
+    size_t max_output;           /* characters per stream and cell; 0: no bound */
+    int log_level;               /* enum log_level; LEVEL_INFO if nothing else is said */
+    const char *log_file;        /* NULL: stderr */
+    /* The --Trait.name=value that mean nothing here, for the log; more are only counted. */
+    const char *ignored[OPTIONS_IGNORED_MAX];
+    size_t ignored_count;
+    /* install: */
+    enum install_where where; /* never INSTALL_NONE with COMMAND_INSTALL */
+    const char *prefix;
+    const char *name;         /* NULL: "einkorn" */
+    const char *display_name; /* NULL: "Python 3.11.7 (Einkorn)" */
+};
+
+/*
+ * `max_output` starts at 1,000,000, then EINKORN_MAX_OUTPUT, then --max-output.
+ * Strings point into argv, whose texts lose the quotes around a path.
+ * -> 0, -EINVAL and one line for the user.
+ */
+int options_parse(int argc, char **argv, struct options *ret_options,
+                  char ret_error[OPTIONS_ERROR_MAX]);
+
+extern const char options_help[];
+
+/*
+ * Jupyter's directory for connection files: $JUPYTER_RUNTIME_DIR, else
+ * "runtime" in $JUPYTER_DATA_DIR, else "jupyter/runtime" in $XDG_DATA_HOME,
+ * else in ~/.local/share. -> 0, -ENOENT: none of them and no HOME, -ENAMETOOLONG.
+ */
+int options_runtime_directory(char *ret_path, size_t size);
+
+#endif

@@ -1,0 +1,48 @@
+#ifndef KERNEL_REQUESTS_REQUESTS_H
+#define KERNEL_REQUESTS_REQUESTS_H
+
+/*
+ * The requests that clients send on shell and control, one file for each. A
+ * new message type is a file here, a declaration below and a row in
+ * request_types (requests.c).
+ */
+
+#include <stdbool.h>
+
+#include "kernel/kernel.h"
+
+struct request_type {
+    const char *name;
+    /*
+     * Sends the reply (reply.h), if the type has one. Metadata and content are
+     * JSON objects when it is called, unless `queued`. All is borrowed.
+     */
+    void (*handle)(struct kernel *kernel, struct origin *origin,
+                   const struct wire_message *message);
+    bool replies; /* false: comm messages */
+    bool queued;  /* runs in its turn: busy, idle and bad content are the handler's matter */
+};
+
+/* The type with that name; NULL: unknown. */
+const struct request_type *request_type_find(struct slice name);
+
+/* Each implements the section of the Messaging spec that has its name. */
+void request_kernel_info(struct kernel *kernel, struct origin *origin,
+                         const struct wire_message *message);
+void request_connect(struct kernel *kernel, struct origin *origin,
+                     const struct wire_message *message);
+void request_execute(struct kernel *kernel, struct origin *origin,
+                     const struct wire_message *message);
+void request_interrupt(struct kernel *kernel, struct origin *origin,
+                       const struct wire_message *message);
+void request_shutdown(struct kernel *kernel, struct origin *origin,
+                      const struct wire_message *message);
+
+/* Known to the spec, not served by this kernel: an error reply that says so. */
+void request_unsupported(struct kernel *kernel, struct origin *origin,
+                         const struct wire_message *message);
+
+/* Comm messages while there are no comms: an opened comm is closed at once. */
+void request_comm(struct kernel *kernel, struct origin *origin, const struct wire_message *message);
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * Reads the sockets, refuses what is not signed or not a message, and hands
+ * the rest to the request's handler. Runs in the kernel process, on the thread
+ * of the zloop.
+ *
+ * What cannot be verified is counted and dropped without an answer. What is
+ * signed gets busy and idle, and, if it is of a known kind, exactly one reply;
+ * the handler sends the reply, now or later.
+ */
+
+#include "kernel/router.h"
+
+#include <errno.h>
+
+#include "bridge/json_text.h"
+#include "kernel/kernel.h"
+#include "kernel/log.h"
+#include "kernel/reply.h"
+#include "kernel/requests/requests.h"
+
+/* Messages of one socket that are handled before the loop looks at the others. */
+enum { BATCH = 64 };
+
+static void dispatch(struct kernel *kernel, enum channel channel)
+{
+    const struct wire_message *message = &kernel->message;
+    struct origin *origin = origin_new(message, channel);
+    const struct request_type *type = request_type_find(origin->type);
+
+    if (!type) {
+        log_warning("message of unknown type %.*s ignored", (int)origin->type.n,
+                    (const char *)origin->type.p);
+        iopub_status(&kernel->iopub, origin, "busy");
+        iopub_status(&kernel->iopub, origin, "idle");
+    } else if (type->queued) {
+        type->handle(kernel, origin, message);
+    } else {
+        output_flush(&kernel->output);
+        iopub_status(&kernel->iopub, origin, "busy");
+        if (message->content_error != 0 && type->replies) {
+            char text[128];
+
+            (void)snprintf(text, sizeof text, "%s: %s", message->bad_part,
+                           wire_error_text(message->content_error));
+            reply_error(kernel, origin, "ProtocolError", text);
+        } else {
+            type->handle(kernel, origin, message);
+        }
+        iopub_status(&kernel->iopub, origin, "idle");
+    }
+    origin_unref(&origin);
+}
+
+/* One message of a socket. -> 0, -EAGAIN: there was none. */
+static int receive(struct kernel *kernel, enum channel channel)
+{
+    struct wire_message *message = &kernel->message;
+    int r = wire_receive(sockets_handle(&kernel->sockets, channel), message);
+
+    if (r == -EAGAIN) {
+        return r;
+    }
+    if (r == 0) {
+        r = wire_open(message, kernel->signer, kernel->replay);
+    }
+    if (r < 0) {
+        log_warning("message on %s dropped: %s", channel_names[channel], wire_error_text(r));
+    } else if (channel == CHANNEL_STDIN) {
+        input_receive(kernel, message);
+    } else {
+        dispatch(kernel, channel);
+    }
+    wire_message_release(message);
+    return 0;
+}
+
+void router_drain(struct kernel *kernel)
+{
+    static const enum channel both[] = {CHANNEL_CONTROL, CHANNEL_SHELL};
+
+    for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) {
+        while (receive(kernel, both[i]) == 0) {
+        }
+    }
+}
+
+static int on_readable(struct kernel *kernel, enum channel channel)
+{
+    for (int i = 0; i < BATCH && receive(kernel, channel) == 0; i++) {
+    }
+    return kernel->finished ? -1 : 0;
+}
+
+static int on_shell(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop;
+    (void)socket;
+    return on_readable(arg, CHANNEL_SHELL);
+}
+
+static int on_control(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop;
+    (void)socket;
+    return on_readable(arg, CHANNEL_CONTROL);
+}
+
+static int on_stdin(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop;
+    (void)socket;
+    return on_readable(arg, CHANNEL_STDIN);
+}
+
+static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    struct kernel *kernel = arg;
+
+    (void)loop;
+    (void)socket;
+    iopub_receive(&kernel->iopub);
+    return 0;
+}
+
+/* Echoes frames as they are, identity first. */
+static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    void *handle = zsock_resolve(socket);
+    zmq_msg_t frame;
+
+    (void)loop;
+    (void)arg;
+    for (int more = 1; more;) {
+        (void)zmq_msg_init(&frame);
+        if (zmq_msg_recv(&frame, handle, ZMQ_DONTWAIT) == -1) {
+            (void)zmq_msg_close(&frame);
+            break;
+        }
+        more = zmq_msg_more(&frame);
+        if (zmq_msg_send(&frame, handle, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) == -1) {
+            (void)zmq_msg_close(&frame);
+        }
+    }
+    return 0;
+}
+
+void router_start(struct kernel *kernel)
+{
+    static zloop_reader_fn *const readers[CHANNELS] = {
+        [CHANNEL_SHELL] = on_shell,     [CHANNEL_IOPUB] = on_iopub,  [CHANNEL_STDIN] = on_stdin,
+        [CHANNEL_CONTROL] = on_control, [CHANNEL_HB] = on_heartbeat,
+    };
+    /* zloop looks in this order: control and heartbeat come before the rest. */
+    static const enum channel order[CHANNELS] = {CHANNEL_CONTROL, CHANNEL_HB, CHANNEL_IOPUB,
+                                                 CHANNEL_STDIN, CHANNEL_SHELL};
+
+    for (size_t i = 0; i < CHANNELS; i++) {
+        zsock_t *socket = kernel->sockets.socket[order[i]];
+
+        (void)zloop_reader(kernel->loop, socket, readers[order[i]], kernel);
+        zloop_reader_set_tolerant(kernel->loop, socket);
+    }
+}

@@ -1,0 +1,19 @@
+#ifndef KERNEL_ROUTER_H
+#define KERNEL_ROUTER_H
+
+/*
+ * From sockets to request handlers (Messaging spec, "Messages on the shell
+ * channel", "Messages on the control channel").
+ */
+
+#include <czmq.h>
+
+struct kernel;
+
+/* Puts the readers of all five sockets into the loop. */
+void router_start(struct kernel *kernel);
+
+/* Handles all that lies in shell and control now. */
+void router_drain(struct kernel *kernel);
+
+#endif

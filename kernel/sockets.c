@@ -1,0 +1,178 @@
+/*
+ * Makes, binds and closes the five sockets. Runs in the kernel process, on the
+ * thread of the zloop. Owns the sockets.
+ *
+ * Ports are bound exactly as the connection file says and tried again while
+ * they are taken: after a restart the old process may hold them for a moment,
+ * and a client waits on these and no others.
+ */
+
+#include "kernel/sockets.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "bridge/check.h"
+#include "kernel/wire.h"
+
+/* What differs between the five; the rest is common. */
+static const struct {
+    int type;
+    bool routes;    /* a ROUTER that clients reconnect to with the same identity */
+    bool mandatory; /* sending to an identity that is not there fails */
+} kinds[CHANNELS] = {
+    [CHANNEL_SHELL] = {ZMQ_ROUTER, true, false},
+    [CHANNEL_IOPUB] = {ZMQ_XPUB, false, false},
+    [CHANNEL_STDIN] = {ZMQ_ROUTER, true, true},
+    [CHANNEL_CONTROL] = {ZMQ_ROUTER, true, false},
+    /* A ROUTER echoes what REP would, and what a DEALER sends without an envelope. */
+    [CHANNEL_HB] = {ZMQ_ROUTER, false, false},
+};
+
+static long long now_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static zsock_t *make(enum channel channel)
+{
+    zsock_t *socket = zsock_new(kinds[channel].type);
+
+    CHECK(socket);
+    zsock_set_linger(socket, SOCKETS_LINGER_MS);
+    /* Nothing is dropped by a count of messages; limits are ours, in bytes. */
+    zsock_set_sndhwm(socket, 0);
+    zsock_set_rcvhwm(socket, 0);
+    zsock_set_ipv6(socket, 1);
+    zsock_set_maxmsgsize(socket, (int)WIRE_FRAME_MAX);
+    if (kinds[channel].routes) {
+        zsock_set_router_handover(socket, 1);
+    }
+    if (kinds[channel].mandatory) {
+        zsock_set_router_mandatory(socket, 1);
+    }
+    if (kinds[channel].type == ZMQ_XPUB) {
+        zsock_set_xpub_verbose(socket, 1);
+        zsock_set_tcp_maxrt(socket, SOCKETS_STALL_MS);
+    }
+    return socket;
+}
+
+/* The port in "tcp://127.0.0.1:5555". */
+static int bound_port(zsock_t *socket)
+{
+    const char *colon = strrchr(zsock_endpoint(socket), ':');
+
+    CHECK(colon);
+    return (int)strtol(colon + 1, NULL, 10);
+}
+
+/* libzmq removes whatever stands at an ipc path, even a socket that is in use. */
+static bool ipc_in_use(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool used = false;
+
+    if (fd < 0) {
+        return false;
+    }
+    if (strlen(path) < sizeof address.sun_path) {
+        memcpy(address.sun_path, path, strlen(path));
+        used = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    }
+    (void)close(fd);
+    return used;
+}
+
+/* One attempt. ipc has no port 0: the first number whose path is free is taken. */
+static int bind_once(zsock_t *socket, struct connection *connection, enum channel channel,
+                     char *endpoint, size_t size)
+{
+    bool ipc = strcmp(connection->transport, "ipc") == 0;
+    bool choose = connection->port[channel] == 0;
+
+    for (int number = 1; ipc && choose && number < 65536; number++) {
+        connection->port[channel] = number;
+        connection_endpoint(connection, channel, endpoint, size);
+        if (access(endpoint + strlen("ipc://"), F_OK) != 0) {
+            break;
+        }
+    }
+    connection_endpoint(connection, channel, endpoint, size);
+    if (ipc && ipc_in_use(endpoint + strlen("ipc://"))) {
+        return -EADDRINUSE;
+    }
+    if (zsock_bind(socket, "%s", endpoint) == -1) {
+        int error = errno ? errno : EINVAL;
+
+        connection->port[channel] = choose ? 0 : connection->port[channel];
+        return -error;
+    }
+    if (choose) {
+        connection->changed = true;
+        if (!ipc) {
+            connection->port[channel] = bound_port(socket);
+        }
+    }
+    return 0;
+}
+
+static int bind_patiently(zsock_t *socket, struct connection *connection, enum channel channel,
+                          int stop_fd, char *endpoint, size_t size)
+{
+    long long deadline = now_ms() + SOCKETS_BIND_MS;
+    int wait_ms = 5, r;
+
+    for (;;) {
+        struct pollfd stop = {.fd = stop_fd, .events = POLLIN};
+
+        r = bind_once(socket, connection, channel, endpoint, size);
+        if (r != -EADDRINUSE || now_ms() >= deadline) {
+            return r;
+        }
+        if (poll(&stop, 1, wait_ms) > 0) {
+            return r;
+        }
+        wait_ms = wait_ms < 80 ? wait_ms * 2 : wait_ms;
+    }
+}
+
+int sockets_open(struct sockets *self, struct connection *connection, int stop_fd,
+                 char ret_error[CONNECTION_ERROR_MAX])
+{
+    memset(self, 0, sizeof *self);
+    for (enum channel channel = 0; channel < CHANNELS; channel++) {
+        char endpoint[256];
+        int r;
+
+        self->socket[channel] = make(channel);
+        r = bind_patiently(self->socket[channel], connection, channel, stop_fd, endpoint,
+                           sizeof endpoint);
+        if (r < 0) {
+            (void)snprintf(ret_error, CONNECTION_ERROR_MAX, "cannot bind %s_port at %s: %s",
+                           channel_names[channel], endpoint, zmq_strerror(-r));
+            sockets_close(self);
+            return r;
+        }
+    }
+    return 0;
+}
+
+void sockets_close(struct sockets *self)
+{
+    for (enum channel channel = 0; channel < CHANNELS; channel++) {
+        zsock_destroy(&self->socket[channel]);
+    }
+}
+
+void *sockets_handle(const struct sockets *self, enum channel channel)
+{
+    return zsock_resolve(self->socket[channel]);
+}

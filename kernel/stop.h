@@ -1,0 +1,38 @@
+#ifndef KERNEL_STOP_H
+#define KERNEL_STOP_H
+
+/*
+ * The end of a kernel, wanted or not.
+ *
+ * Wanted: no new request, an interrupt for the running one, the end of the
+ * request socket, upon which Python finishes and runs its atexit handlers.
+ * STOP_CELL_MS after the start a cell that still runs is given up, STOP_HARD_MS
+ * after it everything is killed. Not wanted (the worker died): the running cell
+ * gets its output and the reason, and the kernel ends as the worker did.
+ * In both cases nothing of the worker's group is left running.
+ */
+
+#include <stdbool.h>
+
+struct kernel;
+
+enum {
+    STOP_CELL_MS = 800,
+    STOP_HARD_MS = 1900,
+    STOP_GROUP_MS = 300, /* from SIGTERM to SIGKILL for what is left of the group */
+    STOP_TICK_MS = 10,
+};
+
+/* Begins the end; again: nothing. `exit_status` is the process's. */
+void stop_begin(struct kernel *kernel, int exit_status);
+
+/* Begins it without a request: all clients get a shutdown_reply. */
+void stop_announce(struct kernel *kernel);
+
+/* Content of shutdown_reply. Static. */
+const char *stop_reply(bool restart);
+
+/* The worker has ended: its pidfd says so. */
+void stop_worker_gone(struct kernel *kernel);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * Spawns, interrupts and ends the worker. Runs in the kernel process. Owns the
+ * worker's pid and pidfd.
+ *
+ * The worker is not reaped before its group is empty: as long as its zombie is
+ * there its number cannot be taken by a stranger, and signals to the group hit
+ * nobody else.
+ */
+
+#include "kernel/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bridge/check.h"
+#include "kernel/process_group.h"
+
+extern char **environ;
+
+/* Default dispositions, SIGINT blocked until the worker's own handler stands. */
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t all, blocked;
+
+    (void)sigfillset(&all);
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGINT);
+    CHECK(posix_spawnattr_init(attributes) == 0);
+    CHECK(posix_spawnattr_setsigdefault(attributes, &all) == 0);
+    CHECK(posix_spawnattr_setsigmask(attributes, &blocked) == 0);
+    CHECK(posix_spawnattr_setpgroup(attributes, 0) == 0);
+    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETPGROUP);
+}
+
+static int spawn(const char *path, char *const argv[], const int stdio[2], pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int r;
+
+    CHECK(posix_spawn_file_actions_init(&actions) == 0);
+    CHECK(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0);
+    CHECK(posix_spawn_file_actions_adddup2(&actions, stdio[0], 1) == 0);
+    CHECK(posix_spawn_file_actions_adddup2(&actions, stdio[1], 2) == 0);
+    CHECK(set_attributes(&attributes) == 0);
+    r = posix_spawn(ret_pid, path, &actions, &attributes, argv, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return -r;
+}
+
+int supervisor_spawn(struct supervisor *self, const struct paths *paths,
+                     const struct supervisor_options *options, struct link_fds *fds, int stdio[2])
+{
+    char fds_text[LINK_FDS_TEXT], pid_text[24], bound_text[24];
+    const char *argv[20];
+    size_t n = 0;
+    int r;
+
+    link_fds_format(fds, fds_text);
+    (void)snprintf(pid_text, sizeof pid_text, "%d", (int)getpid());
+    (void)snprintf(bound_text, sizeof bound_text, "%zu", options->max_output);
+    argv[n++] = "einkorn-python";
+    argv[n++] = "--fds";
+    argv[n++] = fds_text;
+    argv[n++] = "--kernel-pid";
+    argv[n++] = pid_text;
+    argv[n++] = "--runner";
+    argv[n++] = paths->runner;
+    argv[n++] = "--library";
+    argv[n++] = paths->python;
+    argv[n++] = "--max-output";
+    argv[n++] = bound_text;
+    argv[n++] = "--python";
+    argv[n++] = options->python;
+    if (options->libpython) {
+        argv[n++] = "--libpython";
+        argv[n++] = options->libpython;
+    }
+    argv[n] = NULL;
+
+    r = spawn(paths->launcher, (char *const *)(uintptr_t)argv, stdio, &self->pid);
+    link_fds_close(fds);
+    (void)close(stdio[0]);
+    (void)close(stdio[1]);
+    self->interrupt = 0;
+    self->pidfd = -1;
+    if (r < 0) {
+        self->pid = 0;
+        return r;
+    }
+    self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
+    if (self->pidfd < 0) {
+        r = -errno;
+        (void)kill(self->pid, SIGKILL);
+        supervisor_reap(self);
+    }
+    return r;
+}
+
+/* A worker that has no handler (it is finishing) would die of the signal: leave it alone. */
+static void signal_main_thread(const struct supervisor *self)
+{
+    if (!process_dies_of_sigint(self->pid)) {
+        (void)syscall(SYS_tgkill, self->pid, self->pid, SIGINT);
+    }
+}
+
+void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint64_t number)
+{
+    if (self->pid <= 0) {
+        return;
+    }
+    self->interrupt = number;
+    self->interrupt_serial++;
+    atomic_store(&page->interrupt_number, number);
+    atomic_store(&page->interrupt_serial, self->interrupt_serial);
+    signal_main_thread(self);
+    (void)process_group_signal(self->pid, self->pid, SIGINT);
+}
+
+bool supervisor_interrupt_again(struct supervisor *self, struct link_page *page, uint64_t running)
+{
+    if (self->interrupt == 0 || self->pid <= 0) {
+        return false;
+    }
+    if (running != self->interrupt ||
+        atomic_load(&page->interrupt_acknowledged) == self->interrupt_serial) {
+        self->interrupt = 0;
+        return false;
+    }
+    signal_main_thread(self);
+    return true;
+}
+
+void supervisor_signal_group(const struct supervisor *self, int signal)
+{
+    if (self->pid > 0) {
+        (void)kill(-self->pid, signal);
+    }
+}
+
+size_t supervisor_others(const struct supervisor *self)
+{
+    return self->pid > 0 ? process_group_signal(self->pid, self->pid, 0) : 0;
+}
+
+int supervisor_outcome(const struct supervisor *self)
+{
+    siginfo_t info = {.si_status = 0};
+
+    CHECK(self->pid > 0);
+    while (waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOWAIT) == -1 && errno == EINTR) {
+    }
+    return info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
+}
+
+void supervisor_reap(struct supervisor *self)
+{
+    while (self->pid > 0 && waitpid(self->pid, NULL, 0) == -1 && errno == EINTR) {
+    }
+    self->pid = 0;
+    if (self->pidfd >= 0) {
+        (void)close(self->pidfd);
+        self->pidfd = -1;
+    }
+}

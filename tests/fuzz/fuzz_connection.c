@@ -1,0 +1,52 @@
+/*
+ * Fuzz target: any bytes as a connection file, handed over as a memfd.
+ *
+ * Either one line of error, or a connection whose endpoints can be named.
+ */
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bridge/check.h"
+#include "kernel/connection.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void check_connection(const struct connection *connection)
+{
+    CHECK(connection->path[0] == '/' && !connection->created && !connection->changed);
+    CHECK(connection->ip[0] != '\0' && connection->key != NULL && connection->scheme != NULL);
+    for (int channel = 0; channel < CHANNELS; channel++) {
+        char endpoint[CONNECTION_ENDPOINT_MAX];
+        CHECK(connection->port[channel] >= 0 && connection->port[channel] <= 65535);
+        connection_endpoint(connection, (enum channel)channel, endpoint, sizeof endpoint);
+        CHECK(strncmp(endpoint, connection->transport, 3) == 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static int fd = -1;
+    static char path[32];
+    if (fd < 0) {
+        fd = memfd_create("connection", MFD_CLOEXEC);
+        CHECK(fd >= 0);
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    CHECK(ftruncate(fd, 0) == 0);
+    CHECK(pwrite(fd, data, n, 0) == (ssize_t)n);
+
+    struct connection connection;
+    char error[CONNECTION_ERROR_MAX] = "";
+    if (connection_read(path, &connection, error) == 0) {
+        check_connection(&connection);
+        connection_release(&connection);
+    } else {
+        CHECK(error[0] != '\0' && strchr(error, '\n') == NULL);
+    }
+    return 0;
+}

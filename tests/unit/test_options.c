@@ -1,0 +1,270 @@
+/*
+ * kernel/options.c: every spelling clients use, and the line for each mistake.
+ */
+
+#include "kernel/options.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/log.h"
+#include "tests/unit/expect_text.h"
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+enum { WORDS = 12 };
+
+static struct options options;
+static char error[OPTIONS_ERROR_MAX];
+
+static void set_up(void)
+{
+    unsetenv("EINKORN_MAX_OUTPUT");
+}
+
+TestSuite(options, .init = set_up);
+
+/* Parses "einkorn" and these words, from memory that may be written to, as argv's is. */
+static int parse(const char *const *word)
+{
+    static char text[WORDS][256];
+    static char *argv[WORDS + 2];
+    static char program[] = "einkorn";
+    int argc = 0;
+    argv[argc++] = program;
+    for (size_t i = 0; word[i] != NULL; i++) {
+        cr_assert(lt(sz, strlen(word[i]), sizeof text[i]));
+        memcpy(text[i], word[i], strlen(word[i]) + 1);
+        argv[argc++] = text[i];
+    }
+    argv[argc] = NULL;
+    options = (struct options){0};
+    return options_parse(argc, argv, &options, error);
+}
+
+#define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
+
+static const struct {
+    const char *word[3];
+    const char *path;
+} spellings[] = {
+    {{"-f", "/x/c.json"}, "/x/c.json"},
+    {{"-f=/x/c.json"}, "/x/c.json"},
+    {{"-f/x/c.json"}, "/x/c.json"},
+    {{"--f", "/x/c.json"}, "/x/c.json"},
+    {{"--f=/x/c.json"}, "/x/c.json"},
+    {{"--connection-file", "/x/c.json"}, "/x/c.json"},
+    {{"--connection-file=/x/c.json"}, "/x/c.json"},
+    {{"--connection_file", "/x/c.json"}, "/x/c.json"},
+    {{"--connection_file=/x/c.json"}, "/x/c.json"},
+    {{"--IPKernelApp.connection_file=/x/c.json"}, "/x/c.json"},
+    {{"--IPKernelApp.connection_file", "/x/c.json"}, "/x/c.json"},
+    {{"--f=\"/x y/c.json\""}, "/x y/c.json"},
+    {{"--f='/x y/c.json'"}, "/x y/c.json"},
+    {{"-f", "\"/x y/c.json\""}, "/x y/c.json"},
+    {{"-f", "'c.json\""}, "'c.json\""},
+    {{"-f", "\""}, "\""},
+    {{"-f", "-dash"}, "-dash"},
+    {{"-f=a=b"}, "a=b"},
+    {{"--f=a=b"}, "a=b"},
+};
+
+Test(options, every_spelling_of_the_connection_file_is_taken)
+{
+    for (size_t i = 0; i < COUNT(spellings); i++) {
+        const char *const *word = spellings[i].word;
+        cr_expect(eq(int, parse(word), 0), "%s", word[0]);
+        cr_expect(eq(int, (int)options.command, COMMAND_KERNEL));
+        EXPECT_TEXT(options.connection_file, spellings[i].path);
+        cr_expect(eq(int, PARSE("kernel", word[0], word[1]), 0), "%s", word[0]);
+        EXPECT_TEXT(options.connection_file, spellings[i].path);
+    }
+}
+
+Test(options, kernel_without_options_has_the_defaults)
+{
+    cr_assert(eq(int, PARSE("kernel"), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_KERNEL));
+    cr_expect(eq(ptr, (void *)(uintptr_t)options.connection_file, NULL));
+    cr_expect(eq(ptr, (void *)(uintptr_t)options.python, NULL));
+    cr_expect(eq(ptr, (void *)(uintptr_t)options.libpython, NULL));
+    cr_expect(eq(ptr, (void *)(uintptr_t)options.python_version, NULL));
+    cr_expect(eq(ptr, (void *)(uintptr_t)options.log_file, NULL));
+    cr_expect(eq(sz, options.max_output, 1000000));
+    cr_expect(eq(int, options.log_level, LEVEL_INFO));
+    cr_expect(eq(sz, options.ignored_count, 0));
+}
+
+Test(options, all_of_the_kernels_options_are_kept)
+{
+    cr_assert(eq(int,
+                 PARSE("kernel", "--python=/v/bin/python", "--libpython", "/l.so",
+                       "--python-version=3.12.1", "--max-output=5", "--log", "/tmp/log",
+                       "--log-level=Warning"),
+                 0),
+              "%s", error);
+    EXPECT_TEXT(options.python, "/v/bin/python");
+    EXPECT_TEXT(options.libpython, "/l.so");
+    EXPECT_TEXT(options.python_version, "3.12.1");
+    cr_expect(eq(sz, options.max_output, 5));
+    EXPECT_TEXT(options.log_file, "/tmp/log");
+    cr_expect(eq(int, options.log_level, LEVEL_WARNING));
+    cr_assert(eq(int, PARSE("--debug", "--libpython="), 0));
+    cr_expect(eq(int, options.log_level, LEVEL_DEBUG));
+    EXPECT_TEXT(options.libpython, "");
+}
+
+Test(options, max_output_comes_from_the_option_then_the_environment)
+{
+    setenv("EINKORN_MAX_OUTPUT", "77", 1);
+    cr_assert(eq(int, PARSE("kernel"), 0));
+    cr_expect(eq(sz, options.max_output, 77));
+    cr_assert(eq(int, PARSE("kernel", "--max-output", "0"), 0));
+    cr_expect(eq(sz, options.max_output, 0));
+    setenv("EINKORN_MAX_OUTPUT", "", 1);
+    cr_assert(eq(int, PARSE("kernel"), 0));
+    cr_expect(eq(sz, options.max_output, 1000000));
+    setenv("EINKORN_MAX_OUTPUT", "many", 1);
+    cr_assert(eq(int, PARSE("kernel"), -EINVAL));
+    EXPECT_TEXT(error, "EINKORN_MAX_OUTPUT: \"many\" is not a number of characters (0: no bound)");
+    cr_expect(eq(int, PARSE("--version"), 0), "only a kernel minds");
+    cr_expect(eq(int, PARSE("kernel", "--max-output=9"), 0));
+    cr_expect(eq(sz, options.max_output, 9));
+}
+
+Test(options, options_of_other_programs_are_passed_over_and_noted)
+{
+    cr_assert(eq(int,
+                 PARSE("-f", "c.json", "--HistoryManager.hist_file=:memory:", "--Session.key=b''",
+                       "--InteractiveShell.ast_node_interactivity", "all", "--debug"),
+                 0),
+              "%s", error);
+    EXPECT_TEXT(options.connection_file, "c.json");
+    cr_expect(eq(sz, options.ignored_count, 3));
+    EXPECT_TEXT(options.ignored[0], "--HistoryManager.hist_file=:memory:");
+    EXPECT_TEXT(options.ignored[1], "--Session.key=b''");
+    cr_expect(eq(int, options.log_level, LEVEL_DEBUG));
+    cr_assert(eq(int,
+                 PARSE("--A.a=1", "--A.b=1", "--A.c=1", "--A.d=1", "--A.e=1", "--A.f=1", "--A.g=1",
+                       "--A.h=1", "--A.i=1"),
+                 0));
+    cr_expect(eq(sz, options.ignored_count, OPTIONS_IGNORED_MAX + 1));
+}
+
+Test(options, help_and_version_are_commands_and_no_argument_is_help)
+{
+    cr_expect(eq(int, parse((const char *const[]){NULL}), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_HELP));
+    cr_expect(eq(int, PARSE("--help"), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_HELP));
+    cr_expect(eq(int, PARSE("-h"), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_HELP));
+    cr_expect(eq(int, PARSE("install", "--help"), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_HELP));
+    cr_expect(eq(int, PARSE("--version"), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_VERSION));
+}
+
+Test(options, install_says_where)
+{
+    cr_assert(eq(int, PARSE("install", "--user"), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_INSTALL));
+    cr_expect(eq(int, (int)options.where, INSTALL_USER));
+    cr_assert(eq(int, PARSE("install", "--sys-prefix", "--name", "e.2_b-c"), 0));
+    cr_expect(eq(int, (int)options.where, INSTALL_SYS_PREFIX));
+    EXPECT_TEXT(options.name, "e.2_b-c");
+    cr_assert(eq(int,
+                 PARSE("install", "--prefix=/opt", "--python", "/p", "--display-name", "My Python"),
+                 0));
+    cr_expect(eq(int, (int)options.where, INSTALL_PREFIX));
+    EXPECT_TEXT(options.prefix, "/opt");
+    EXPECT_TEXT(options.python, "/p");
+    EXPECT_TEXT(options.display_name, "My Python");
+}
+
+static const struct {
+    const char *word[5];
+    const char *line;
+} wrong[] = {
+    {{"--existing", "x"}, "unknown option --existing; see einkorn --help"},
+    {{"-c", "print(1)"}, "unknown option -c; see einkorn --help"},
+    {{"-m", "x"}, "unknown option -m; see einkorn --help"},
+    {{"-I"}, "unknown option -I; see einkorn --help"},
+    {{"--nonsense=1"}, "unknown option --nonsense=1; see einkorn --help"},
+    {{"script.py"}, "unexpected argument \"script.py\"; see einkorn --help"},
+    {{"-"}, "unexpected argument \"-\"; see einkorn --help"},
+    {{"--"}, "unknown option --; see einkorn --help"},
+    {{""}, "unexpected argument \"\"; see einkorn --help"},
+    {{"kernel", "kernel"}, "unexpected argument \"kernel\"; see einkorn --help"},
+    {{"-f"}, "option -f needs a value"},
+    {{"kernel", "--python"}, "option --python needs a value"},
+    {{"-f", ""}, "the connection file's name is empty"},
+    {{"--f="}, "the connection file's name is empty"},
+    {{"--f=\"\""}, "the connection file's name is empty"},
+    {{"--debug=1"}, "option --debug takes no value"},
+    {{"--log-level=loud"}, "--log-level: \"loud\" is none of error, warning, info, debug"},
+    {{"--max-output="}, "--max-output: \"\" is not a number of characters (0: no bound)"},
+    {{"--max-output=-1"}, "--max-output: \"-1\" is not a number of characters (0: no bound)"},
+    {{"--max-output=+1"}, "--max-output: \"+1\" is not a number of characters (0: no bound)"},
+    {{"--max-output= 1"}, "--max-output: \" 1\" is not a number of characters (0: no bound)"},
+    {{"--max-output=1k"}, "--max-output: \"1k\" is not a number of characters (0: no bound)"},
+    {{"--max-output=99999999999999999999"},
+     "--max-output: \"99999999999999999999\" is not a number of characters (0: no bound)"},
+    {{"--user"}, "unknown option --user; see einkorn --help"},
+    {{"install"}, "install needs --user, --sys-prefix or --prefix DIR"},
+    {{"install", "--prefix"}, "option --prefix needs a value"},
+    {{"install", "--user", "--prefix", "/x"},
+     "install takes only one of --user, --sys-prefix and --prefix DIR"},
+    {{"install", "--user", "--name", "a b"},
+     "--name: \"a b\" has more than letters, digits, '.', '_' and '-'"},
+    {{"install", "--user", "-f", "x"}, "unknown option -f; see einkorn --help"},
+    {{"install", "--user", "--A.b=1"}, "unknown option --A.b=1; see einkorn --help"},
+};
+
+Test(options, each_mistake_has_its_line)
+{
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        error[0] = '\0';
+        cr_expect(eq(int, parse(wrong[i].word), -EINVAL), "%s", wrong[i].line);
+        EXPECT_TEXT(error, wrong[i].line);
+    }
+}
+
+Test(options, long_words_do_not_break_the_line)
+{
+    char word[200];
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    cr_expect(eq(int, PARSE(word), -EINVAL));
+    cr_expect(lt(sz, strlen(error), OPTIONS_ERROR_MAX));
+    memcpy(word, "--max-output=", strlen("--max-output="));
+    cr_expect(eq(int, PARSE(word), -EINVAL));
+}
+
+Test(options, help_names_every_option)
+{
+    static const char *const names[] = {"-f FILE",      "--python PATH",
+                                        "--libpython",  "--python-version",
+                                        "--max-output", "EINKORN_MAX_OUTPUT",
+                                        "--log FILE",   "--log-level",
+                                        "--debug",      "--user",
+                                        "--sys-prefix", "--prefix",
+                                        "--name",       "--display-name",
+                                        "--version",    "--help"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        cr_expect(strstr(options_help, names[i]) != NULL, "%s", names[i]);
+    }
+}
+
+Test(options, runtime_directory_that_does_not_fit_is_an_error)
+{
+    char path[16];
+    setenv("JUPYTER_RUNTIME_DIR", "/123456789012345", 1);
+    cr_expect(eq(int, options_runtime_directory(path, sizeof path), -ENAMETOOLONG));
+    setenv("JUPYTER_RUNTIME_DIR", "/12345678901234", 1);
+    cr_assert(eq(int, options_runtime_directory(path, sizeof path), 0));
+    EXPECT_TEXT(path, "/12345678901234");
+}

@@ -1,0 +1,43 @@
+/* Tests of kernel/origin.c. */
+
+#include <criterion/criterion.h>
+
+#include "message_fixture.h"
+
+#define HEADER "{\"msg_id\": \"a\",  \"msg_type\":\"execute_request\", \"x\":null}"
+
+Test(origin, keeps_identity_type_and_the_header_byte_for_byte)
+{
+    struct origin *origin = fixture_origin("client-1", HEADER);
+
+    cr_assert(slice_is(origin->header, HEADER));
+    cr_assert(slice_is(origin->type, "execute_request"));
+    cr_assert_eq(origin->identities, 1);
+    cr_assert(slice_is(origin->identity[0], "client-1"));
+    origin_unref(&origin);
+    cr_assert_null(origin);
+}
+
+Test(origin, is_found_by_number_and_the_last_one_stands_in_for_what_is_gone)
+{
+    struct origins *origins = calloc(1, sizeof *origins);
+    struct origin *first = fixture_origin("one", HEADER), *last = NULL;
+
+    cr_assert_null(origins_find(origins, 0));
+    cr_assert_null(origins_find(origins, 7));
+    origins_add(origins, first);
+    cr_assert_eq(origins_find(origins, 1), first);
+    for (int i = 0; i < ORIGINS_KEPT; i++) {
+        origin_unref(&last);
+        last = fixture_origin("more", HEADER);
+        origins_add(origins, last);
+    }
+    cr_assert_eq(origins_find(origins, 0), last);
+    cr_assert_eq(origins_find(origins, 1), last, "the first one's place was taken");
+    cr_assert_eq(origins_find(origins, ORIGINS_KEPT + 1), last);
+    cr_assert_eq(origins_find(origins, 2)->number, 2);
+    origin_unref(&first);
+    origin_unref(&last);
+    origins_release(origins);
+    free(origins);
+}

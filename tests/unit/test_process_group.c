@@ -1,0 +1,113 @@
+/* Tests of kernel/process_group.c and kernel/parent_watch.c with real processes. */
+
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernel/parent_watch.h"
+#include "kernel/process_group.h"
+
+/* A child in a process group of its own that waits for a signal; it is ready when this returns. */
+static pid_t child(void (*disposition)(int))
+{
+    int ready[2];
+    pid_t pid;
+    char c;
+
+    cr_assert(pipe(ready) == 0);
+    pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nothing behind */
+        (void)signal(SIGINT, disposition);
+        (void)setpgid(0, 0);
+        (void)!write(ready[1], "x", 1);
+        for (;;) {
+            pause();
+        }
+    }
+    cr_assert(read(ready[0], &c, 1) == 1);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    return pid;
+}
+
+Test(process_group, counts_and_signals_the_living_members_but_the_excepted)
+{
+    pid_t pid = child(SIG_DFL);
+    siginfo_t info;
+
+    cr_assert_eq(process_group_signal(pid, 0, 0), 1);
+    cr_assert_eq(process_group_signal(pid, pid, SIGKILL), 0);
+    cr_assert_eq(process_group_signal(pid, 0, SIGTERM), 1);
+    cr_assert(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+    cr_assert_eq(info.si_status, SIGTERM);
+    cr_assert_eq(process_group_signal(pid, 0, 0), 0, "a zombie is no living member");
+    (void)waitpid(pid, NULL, 0);
+}
+
+Test(process_group, tells_who_would_die_of_an_interrupt)
+{
+    pid_t open = child(SIG_DFL), closed = child(SIG_IGN);
+
+    cr_assert(process_dies_of_sigint(open));
+    cr_assert_not(process_dies_of_sigint(closed));
+    (void)kill(open, SIGKILL);
+    (void)kill(closed, SIGKILL);
+    (void)waitpid(open, NULL, 0);
+    (void)waitpid(closed, NULL, 0);
+}
+
+Test(process_group, knows_when_processes_started)
+{
+    uint64_t first, ours;
+
+    cr_assert(process_start_time(1, &first) == 0);
+    cr_assert(process_start_time(getpid(), &ours) == 0);
+    cr_assert(first <= ours);
+    cr_assert(process_start_time(INT32_MAX, &first) < 0);
+}
+
+/* True if somebody is watched then. */
+static bool watches(const char *text)
+{
+    int fd = parent_watch_open(text);
+
+    (void)close(fd);
+    return fd >= 0;
+}
+
+Test(parent_watch, takes_an_older_process_and_falls_back_to_the_parent)
+{
+    static const char *const wrong[] = {"0", "-4", "abc", "2147483000", "99999999999999999999"};
+    uint64_t ours, its;
+    pid_t younger = 0;
+    char text[16];
+
+    cr_assert_eq(parent_watch_open(NULL), -1);
+    cr_assert_eq(parent_watch_open(""), -1);
+    (void)snprintf(text, sizeof text, "%d", (int)getppid());
+    cr_assert(watches(text));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        cr_assert(watches(wrong[i]), "%s", wrong[i]);
+    }
+    /* Start times count in ticks of 10 ms: only a later tick is younger. */
+    cr_assert(process_start_time(getpid(), &ours) == 0);
+    do {
+        if (younger > 0) {
+            (void)kill(younger, SIGKILL);
+            (void)waitpid(younger, NULL, 0);
+        }
+        younger = child(SIG_DFL);
+        cr_assert(process_start_time(younger, &its) == 0);
+    } while (its == ours);
+    struct pollfd watched = {.events = POLLIN};
+    (void)snprintf(text, sizeof text, "%d", (int)younger);
+    watched.fd = parent_watch_open(text);
+    (void)kill(younger, SIGKILL);
+    (void)waitpid(younger, NULL, 0);
+    cr_assert_eq(poll(&watched, 1, 0), 0, "the child's end says nothing: our parent is watched");
+}
