@@ -1,0 +1,372 @@
+/*
+ * A cell's way: begin (the Python half names its source), compile, run, echo
+ * the last expression, evaluate user_expressions, flush, describe what went
+ * wrong, reply. User code runs by `context.run(eval, code, namespace)`, so no
+ * Python frame of ours lies between the interpreter and the cell. All of it
+ * happens with the gate armed; what an interrupt raises is the cell's error like
+ * any other. Exceptions are data here: never printed, never left set. Worker,
+ * main thread; owns the namespace and the __future__ flags of the session.
+ */
+
+#include "bridge/cell.h"
+
+#include <stdio.h>
+
+#include "bridge/api.h"
+#include "bridge/forked.h"
+#include "bridge/gate.h"
+#include "bridge/half.h"
+#include "bridge/py_json.h"
+#include "bridge/speaker.h"
+#include "bridge/streams.h"
+
+/* Flags of compile(), which have kept their values since 3.8. */
+enum {
+    ONLY_AST = 0x400,
+    TOP_LEVEL_AWAIT = 0x2000,
+    FUTURE_FLAGS = 0x1fe0000, /* CO_FUTURE_*: `from __future__ import …` lasts for the session */
+    IS_COROUTINE = 0x80,      /* CO_COROUTINE: the code awaits */
+};
+
+static struct {
+    PyObject *namespace;
+    PyObject *compile;    /* builtins.compile */
+    PyObject *eval;       /* builtins.eval */
+    PyObject *expression; /* _ast.Expression */
+    PyObject *expr;       /* _ast.Expr */
+    PyObject *run;        /* _einkorn.context.run */
+    long future;
+} cells;
+
+int py_cell_init(PyObject *namespace)
+{
+    PyObject *builtins = PyImport_ImportModule("builtins");
+    PyObject *ast = PyImport_ImportModule("_ast");
+    int error = -1;
+    if (builtins != NULL && ast != NULL) {
+        cells.namespace = Py_NewRef(namespace);
+        cells.compile = PyObject_GetAttrString(builtins, "compile");
+        cells.eval = PyObject_GetAttrString(builtins, "eval");
+        cells.expression = PyObject_GetAttrString(ast, "Expression");
+        cells.expr = PyObject_GetAttrString(ast, "Expr");
+        cells.run = PyObject_GetAttrString(speaker_context_b(), "run");
+        error = PyErr_Occurred() == NULL ? 0 : -1;
+    }
+    Py_XDECREF(builtins);
+    Py_XDECREF(ast);
+    return error;
+}
+
+/* ---- compiling --------------------------------------------------------------- */
+
+/* What a cell consists of: statements, then perhaps an expression to echo. Both owned. */
+struct parts {
+    PyObject *body;
+    PyObject *last;
+};
+
+static PyObject *py_compile(PyObject *source, PyObject *file, const char *mode, long flags)
+{
+    return PyObject_CallFunction(cells.compile, "OOslO", source, file, mode,
+                                 flags | TOP_LEVEL_AWAIT | cells.future, Py_True);
+}
+
+static long py_code_flags(PyObject *code)
+{
+    PyObject *value = PyObject_GetAttrString(code, "co_flags");
+    long flags = value != NULL ? PyLong_AsLong(value) : -1;
+    Py_XDECREF(value);
+    if (flags == -1) {
+        PyErr_Clear();
+        return 0;
+    }
+    return flags;
+}
+
+/* A semicolon at the end of the cell silences it; most cells have none at all. -> 1, 0, -1. */
+static int py_is_silenced(PyObject *text)
+{
+    Py_ssize_t at = PyUnicode_FindChar(text, ';', 0, PyUnicode_GetLength(text), -1);
+    if (at < 0) {
+        return at == -1 ? 0 : -1;
+    }
+    PyObject *answer = PyObject_CallFunctionObjArgs(half_hook_b(HOOK_SILENCED), text, NULL);
+    int silenced = answer != NULL ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return silenced;
+}
+
+/* Takes the last statement out of a body if it is an expression. NULL: it is none, or -1. */
+static int py_take_last(PyObject *body, PyObject *text, PyObject **ret_expression)
+{
+    Py_ssize_t n = PyList_Size(body);
+    PyObject *last_b = n > 0 ? PyList_GetItem(body, n - 1) : NULL;
+    int is_expression = last_b != NULL ? PyObject_IsInstance(last_b, cells.expr) : 0;
+    int silenced = is_expression > 0 ? py_is_silenced(text) : 0;
+    if (is_expression < 0 || silenced < 0) {
+        return -1;
+    }
+    if (is_expression == 0 || silenced > 0) {
+        return 0;
+    }
+    PyObject *value = PyObject_GetAttrString(last_b, "value");
+    PyObject *expression =
+        value != NULL ? PyObject_CallFunctionObjArgs(cells.expression, value, NULL) : NULL;
+    Py_XDECREF(value);
+    if (expression == NULL || PyList_SetSlice(body, n - 1, n, NULL) != 0) {
+        Py_XDECREF(expression);
+        return -1;
+    }
+    *ret_expression = expression;
+    return 0;
+}
+
+static int py_compile_parts(PyObject *text, PyObject *file, struct parts *parts)
+{
+    int error = -1;
+    PyObject *expression = NULL;
+    PyObject *tree = py_compile(text, file, "exec", ONLY_AST);
+    PyObject *body = tree != NULL ? PyObject_GetAttrString(tree, "body") : NULL;
+    if (body != NULL && py_take_last(body, text, &expression) == 0) {
+        error = 0;
+        if (PyList_Size(body) > 0) {
+            parts->body = py_compile(tree, file, "exec", 0);
+            error = parts->body != NULL ? 0 : -1;
+        }
+    }
+    if (error == 0 && parts->body != NULL) {
+        cells.future |= py_code_flags(parts->body) & FUTURE_FLAGS;
+    }
+    if (error == 0 && expression != NULL) {
+        parts->last = py_compile(expression, file, "eval", 0);
+        error = parts->last != NULL ? 0 : -1;
+    }
+    Py_XDECREF(tree);
+    Py_XDECREF(body);
+    Py_XDECREF(expression);
+    return error;
+}
+
+/* ---- running ------------------------------------------------------------------ */
+
+static PyObject *py_run_code(PyObject *code)
+{
+    PyObject *value =
+        PyObject_CallFunctionObjArgs(cells.run, cells.eval, code, cells.namespace, NULL);
+    if (value == NULL || (py_code_flags(code) & IS_COROUTINE) == 0) {
+        return value;
+    }
+    PyObject *result = PyObject_CallFunctionObjArgs(half_hook_b(HOOK_COROUTINE), value, NULL);
+    Py_DECREF(value);
+    return result;
+}
+
+static int py_echo(const struct cell *self, PyObject *value)
+{
+    if (value == Py_None || self->silent) {
+        return 0;
+    }
+    PyObject *done =
+        PyObject_CallFunction(cells.run, "OOkO", half_hook_b(HOOK_ECHO), value,
+                              (unsigned long)self->count, self->store ? Py_True : Py_False);
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
+}
+
+static int py_run_parts(const struct cell *self, const struct parts *parts)
+{
+    if (parts->body != NULL) {
+        PyObject *nothing = py_run_code(parts->body);
+        if (nothing == NULL) {
+            return -1;
+        }
+        Py_DECREF(nothing);
+    }
+    if (parts->last == NULL) {
+        return 0;
+    }
+    PyObject *value = py_run_code(parts->last);
+    int error = value != NULL ? py_echo(self, value) : -1;
+    Py_XDECREF(value);
+    return error;
+}
+
+static int py_run_source(const struct cell *self)
+{
+    PyObject *file = PyObject_CallFunction(
+        half_hook_b(HOOK_BEGIN), "kOOO", (unsigned long)self->count, self->code,
+        self->store ? Py_True : Py_False, self->silent ? Py_True : Py_False);
+    if (file == NULL) {
+        return -1;
+    }
+    struct parts parts = {NULL, NULL};
+    int error = py_compile_parts(self->code, file, &parts);
+    if (error == 0) {
+        error = py_run_parts(self, &parts);
+    }
+    Py_XDECREF(parts.body);
+    Py_XDECREF(parts.last);
+    Py_DECREF(file);
+    return error;
+}
+
+/* user_expressions as JSON; "{}" without any. */
+static int py_run_expressions(const struct cell *self, struct buffer *ret_json)
+{
+    if (self->expressions == NULL || PyDict_Size(self->expressions) == 0) {
+        buffer_put_text(ret_json, "{}");
+        return 0;
+    }
+    PyObject *results = PyObject_CallFunctionObjArgs(cells.run, half_hook_b(HOOK_EXPRESSIONS),
+                                                     self->expressions, NULL);
+    int error = results != NULL ? py_json_put(ret_json, results) : -1;
+    Py_XDECREF(results);
+    return error;
+}
+
+/* All user code of the cell. -> what it raised, or NULL. */
+static PyObject *py_run_armed(const struct cell *self, struct buffer *expressions)
+{
+    PyObject *problem = NULL;
+    gate_arm();
+    if (py_run_source(self) != 0 || py_run_expressions(self, expressions) != 0) {
+        problem = py_exception_take();
+    }
+    if (py_streams_flush_others() != 0 || py_gate_disarm() != 0) {
+        PyObject *late = py_exception_take();
+        if (problem == NULL) {
+            problem = late;
+        } else {
+            Py_XDECREF(late);
+        }
+    }
+    return problem;
+}
+
+/* ---- errors ---------------------------------------------------------------------- */
+
+/* Where describing fails itself: the name of the exception's class. */
+static void py_describe_shortly(PyObject *problem, struct buffer *members)
+{
+    PyErr_Clear();
+    buffer_clear(members);
+    PyObject *name = PyType_GetName(Py_TYPE(problem));
+    PyObject *empty = PyUnicode_FromString("");
+    PyObject *lines = name != NULL ? Py_BuildValue("[O]", name) : NULL;
+    if (empty == NULL || lines == NULL || py_put_error(members, name, empty, lines) != 0) {
+        PyErr_Clear();
+        buffer_clear(members);
+        buffer_put_text(members, "\"ename\":\"MemoryError\",\"evalue\":\"\",\"traceback\":[]");
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(empty);
+    Py_XDECREF(lines);
+}
+
+/* Runs the exception's own code (__str__), which may hang: armed again. */
+static void py_describe(PyObject *problem, struct buffer *members)
+{
+    gate_arm();
+    PyObject *facts =
+        PyObject_CallFunctionObjArgs(cells.run, half_hook_b(HOOK_DESCRIBE), problem, NULL);
+    if (py_gate_disarm() != 0) {
+        Py_CLEAR(facts);
+    }
+    PyObject *ename_b = NULL;
+    PyObject *evalue_b = NULL;
+    PyObject *traceback_b = NULL;
+    if (facts == NULL || !PyArg_ParseTuple(facts, "OOO", &ename_b, &evalue_b, &traceback_b) ||
+        py_put_error(members, ename_b, evalue_b, traceback_b) != 0) {
+        py_describe_shortly(problem, members);
+    }
+    Py_XDECREF(facts);
+}
+
+static void py_publish_error(struct speaker *speaker, const struct buffer *members)
+{
+    struct buffer content = BUFFER_INIT;
+    buffer_put_char(&content, '{');
+    buffer_put_slice(&content, buffer_slice(members));
+    buffer_put_char(&content, '}');
+    if (py_publish_text(speaker, "error", buffer_slice(&content)) != 0) {
+        PyErr_Clear(); /* the reply says the same */
+    }
+    buffer_release(&content);
+}
+
+/* ---- the end ------------------------------------------------------------------------ */
+
+/* What stdio holds back in C code goes out; that may block, so without the GIL. */
+static void py_flush_stdio(void)
+{
+    PyThreadState *state = PyEval_SaveThread();
+    (void)fflush(NULL);
+    PyEval_RestoreThread(state);
+}
+
+/* All that the cell wrote leaves before its reply does. */
+static void py_finish(struct speaker *speaker)
+{
+    PyObject *done = PyObject_CallFunctionObjArgs(cells.run, half_hook_b(HOOK_END), NULL);
+    Py_XDECREF(done);
+    PyErr_Clear();
+    if (py_streams_finish() != 0) {
+        PyErr_Clear();
+    }
+    py_flush_stdio();
+    if (py_speaker_end(speaker) != 0) {
+        PyErr_Clear();
+    }
+}
+
+static int py_reply(const struct cell *self, struct speaker *speaker,
+                    const struct buffer *error_members, const struct buffer *expressions)
+{
+    bool failed = error_members->n > 0;
+    struct buffer content = BUFFER_INIT;
+    buffer_put_text(&content, failed ? "{\"status\":\"error\"," : "{\"status\":\"ok\",");
+    if (failed) {
+        buffer_put_slice(&content, buffer_slice(error_members));
+        buffer_put_char(&content, ',');
+    }
+    buffer_put_text(&content, "\"user_expressions\":");
+    buffer_put_slice(&content, failed ? slice_of("{}") : buffer_slice(expressions));
+    buffer_put_text(&content, ",\"payload\":");
+    size_t payload_at = content.n;
+    if (py_json_put(&content, speaker->payload) != 0) {
+        PyErr_Clear();
+        content.n = payload_at;
+        buffer_put_text(&content, "[]");
+    }
+    buffer_put_char(&content, '}');
+    int error = self->port->py_done(self->request, buffer_slice(&content), slice_of("{}"),
+                                    failed           ? "error"
+                                    : speaker->exits ? "exit"
+                                                     : "ok");
+    buffer_release(&content);
+    return error;
+}
+
+int py_cell_run(const struct cell *self)
+{
+    struct buffer expressions = BUFFER_INIT;
+    struct buffer error_members = BUFFER_INIT;
+    struct speaker *speaker = py_speaker_begin(self->port, self->request, self->allow_stdin);
+    if (speaker == NULL) {
+        return -1;
+    }
+    PyObject *problem = py_run_armed(self, &expressions);
+    if (forked_is_child()) {
+        py_forked_end(problem, half_hook_b(HOOK_DESCRIBE));
+    }
+    if (problem != NULL) {
+        py_describe(problem, &error_members);
+        Py_CLEAR(problem);
+        py_publish_error(speaker, &error_members);
+    }
+    py_finish(speaker);
+    int error = py_reply(self, speaker, &error_members, &expressions);
+    buffer_release(&expressions);
+    buffer_release(&error_members);
+    return error;
+}

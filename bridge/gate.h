@@ -1,0 +1,38 @@
+#ifndef BRIDGE_GATE_H
+#define BRIDGE_GATE_H
+
+/*
+ * The gate: a C handler for SIGINT that stands in front of CPython's own and
+ * lets an interrupt through only where it belongs. An interrupt has the number
+ * of the request it is meant for (link_page.interrupt_number); it passes while
+ * that request's user code runs, waits while the runner is about to run it, and
+ * is dropped otherwise. To Python nothing is different: signal.getsignal(SIGINT)
+ * is default_int_handler, and a handler of the user's own is called by CPython
+ * behind the gate.
+ */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <sys/types.h>
+
+#include "bridge/link.h"
+
+/*
+ * Stands before CPython's handler from now on and unblocks SIGINT, which the
+ * kernel process blocked before it started us. Main thread. -> 0, -1.
+ */
+int py_gate_open(struct link_page *page, pid_t kernel);
+
+/* A request begins or ends (0). Begin puts the gate back in front if it was displaced. */
+int py_gate_request(uint64_t number);
+
+/*
+ * User code is about to run: interrupts pass, one that waits at once.
+ * disarm: no more, and what passed comes out now. -> 0, -1 with the exception
+ * that a signal's handler raised (KeyboardInterrupt, or what the user's raises).
+ */
+void gate_arm(void);
+int py_gate_disarm(void);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * Loads the Python half: see half.h. By importlib's frozen core, which every
+ * interpreter has in memory already: `importlib` itself costs a millisecond.
+ * Main thread; owns the hooks.
+ */
+
+#include "bridge/half.h"
+
+static PyObject *hooks[HOOK_COUNT];
+
+static const char *const hook_name[HOOK_COUNT] = {
+    [HOOK_START] = "start",
+    [HOOK_BEGIN] = "begin",
+    [HOOK_ECHO] = "echo",
+    [HOOK_SILENCED] = "silenced",
+    [HOOK_DESCRIBE] = "describe",
+    [HOOK_EXPRESSIONS] = "expressions",
+    [HOOK_COROUTINE] = "run_coroutine",
+    [HOOK_IDLE] = "idle",
+    [HOOK_END] = "end",
+};
+
+static PyObject *py_find_spec(const char *library)
+{
+    PyObject *external = PyImport_ImportModule("_frozen_importlib_external");
+    PyObject *finder = external != NULL ? PyObject_GetAttrString(external, "PathFinder") : NULL;
+    PyObject *directory = PyUnicode_DecodeFSDefault(library);
+    PyObject *spec = NULL;
+    if (finder != NULL && directory != NULL) {
+        spec = PyObject_CallMethod(finder, "find_spec", "s[O]", "einkorn", directory);
+    }
+    if (spec == Py_None) {
+        PyErr_Format(PyExc_ImportError, "einkorn: its Python half is not in %s", library);
+        Py_CLEAR(spec);
+    }
+    Py_XDECREF(external);
+    Py_XDECREF(finder);
+    Py_XDECREF(directory);
+    return spec;
+}
+
+int py_half_load(const char *library)
+{
+    PyObject *spec = py_find_spec(library);
+    PyObject *frozen = spec != NULL ? PyImport_ImportModule("_frozen_importlib") : NULL;
+    PyObject *package = frozen != NULL ? PyObject_CallMethod(frozen, "_load", "O", spec) : NULL;
+    PyObject *module = package != NULL ? PyImport_ImportModule("einkorn.hooks") : NULL;
+    int error = module != NULL ? 0 : -1;
+    for (size_t i = 0; i < HOOK_COUNT && error == 0; i++) {
+        hooks[i] = PyObject_GetAttrString(module, hook_name[i]);
+        error = hooks[i] != NULL ? 0 : -1;
+    }
+    Py_XDECREF(spec);
+    Py_XDECREF(frozen);
+    Py_XDECREF(package);
+    Py_XDECREF(module);
+    return error;
+}
+
+PyObject *half_hook_b(enum half_hook hook)
+{
+    return hooks[hook];
+}

@@ -1,0 +1,184 @@
+/*
+ * The request loop: waits, looks the message type up, calls its handler. A
+ * handler answers its request exactly once. Contents were checked by the kernel
+ * process; what is missing or of another kind here takes its default. Between
+ * requests the Python half may run its event loop. Worker, main thread.
+ */
+
+#include "bridge/loop.h"
+
+#include <errno.h>
+
+#include "bridge/cell.h"
+#include "bridge/forked.h"
+#include "bridge/gate.h"
+#include "bridge/half.h"
+#include "bridge/json_text.h"
+#include "bridge/port_link.h"
+#include "bridge/py_compat.h"
+
+/* Parts of a LINK_SHELL request. */
+enum { PART_TYPE, PART_HEADER, PART_METADATA, PART_CONTENT };
+
+static PyObject *py_json_text(struct slice raw)
+{
+    struct buffer text = BUFFER_INIT;
+    json_string_decode(raw, &text);
+    PyObject *result = py_text_from(buffer_slice(&text));
+    buffer_release(&text);
+    return result;
+}
+
+static PyObject *py_expressions(struct slice object)
+{
+    PyObject *dict = PyDict_New();
+    size_t at = 0;
+    struct slice key_text;
+    struct slice value_text;
+    while (dict != NULL && json_object_next(object, &at, &key_text, &value_text)) {
+        if (json_kind_of(value_text) != JSON_STRING) {
+            continue;
+        }
+        PyObject *key = py_json_text(key_text);
+        PyObject *value = key != NULL ? py_json_text(value_text) : NULL;
+        if (value == NULL || PyDict_SetItem(dict, key, value) != 0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+static bool flag(struct slice content, const char *name, bool otherwise)
+{
+    bool value = otherwise;
+    (void)json_object_get_bool(content, name, otherwise, &value);
+    return value;
+}
+
+/* Messaging spec, "Execute". */
+static int py_execute(const struct link_request *request, struct slice content)
+{
+    bool silent = flag(content, "silent", false);
+    struct cell cell = {
+        .port = &port_link,
+        .request = request->number,
+        .count = request->count,
+        .silent = silent,
+        .store = !silent && flag(content, "store_history", true),
+        .allow_stdin = flag(content, "allow_stdin", false),
+    };
+    struct slice raw = slice_of("\"\"");
+    (void)json_object_get_kind(content, "code", JSON_STRING, &raw);
+    cell.code = py_json_text(raw);
+    if (cell.code != NULL &&
+        json_object_get_kind(content, "user_expressions", JSON_OBJECT, &raw) == 0) {
+        cell.expressions = py_expressions(raw);
+    }
+    int error = PyErr_Occurred() == NULL ? py_cell_run(&cell) : -1;
+    Py_XDECREF(cell.code);
+    Py_XDECREF(cell.expressions);
+    return error;
+}
+
+/* A type that no handler of ours serves. */
+static int py_refuse(const struct link_request *request, struct slice type)
+{
+    struct buffer why = BUFFER_INIT;
+    struct buffer content = BUFFER_INIT;
+    buffer_put_text(&why, "the worker does not serve ");
+    buffer_put_slice(&why, type);
+    buffer_put_text(&content,
+                    "{\"status\":\"error\",\"ename\":\"NotImplementedError\",\"evalue\":");
+    json_put_string(&content, buffer_slice(&why));
+    buffer_put_text(&content, ",\"traceback\":[]}");
+    int error = port_link.py_done(request->number, buffer_slice(&content), slice_of("{}"), "error");
+    buffer_release(&why);
+    buffer_release(&content);
+    return error;
+}
+
+static const struct {
+    const char *type;
+    int (*py_handle)(const struct link_request *request, struct slice content);
+} handlers[] = {
+    {"execute_request", py_execute},
+};
+
+static int py_dispatch(const struct link_request *request)
+{
+    const struct link_parts *parts = &request->parts;
+    struct slice type = parts->count > PART_TYPE ? parts->part[PART_TYPE] : slice_of("");
+    struct slice content = parts->count > PART_CONTENT ? parts->part[PART_CONTENT] : slice_of("{}");
+    for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++) {
+        if (slice_is(type, handlers[i].type)) {
+            return handlers[i].py_handle(request, content);
+        }
+    }
+    return py_refuse(request, type);
+}
+
+/* Raised by a signal's handler while no cell runs: an interrupt has nothing to interrupt. */
+static void py_drop_idle_exception(void)
+{
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        PyErr_Clear();
+    } else if (PyErr_Occurred() != NULL) {
+        PyErr_WriteUnraisable(NULL);
+    }
+}
+
+/* A request that another thread filed is taken at once; the loop would not wake up for it. */
+static int py_next(struct link_request **ret_request)
+{
+    int error = port_link_poll(ret_request);
+    if (error != -EAGAIN) {
+        return error;
+    }
+    PyObject *done = PyObject_CallFunction(half_hook_b(HOOK_IDLE), "i", port_link_fd());
+    Py_XDECREF(done);
+    if (done == NULL) {
+        py_drop_idle_exception();
+    }
+    error = py_port_link_wait(ret_request);
+    if (error == LINK_EINTERRUPTED) {
+        py_drop_idle_exception();
+    }
+    return error;
+}
+
+static int py_serve(struct link_request *request)
+{
+    int error = py_gate_request(request->number);
+    if (error == 0) {
+        error = py_dispatch(request);
+    }
+    (void)py_gate_request(0);
+    if (PyErr_CheckSignals() != 0 && error == 0) {
+        py_drop_idle_exception();
+    }
+    link_request_destroy(&request);
+    return error;
+}
+
+int py_loop_run(void)
+{
+    for (;;) {
+        struct link_request *request = NULL;
+        int error = py_next(&request);
+        if (forked_is_child()) {
+            py_forked_end(NULL, NULL);
+        }
+        if (error == LINK_ECLOSED) {
+            return 0;
+        }
+        if (error == 0 && py_serve(request) != 0) {
+            return -1;
+        }
+        if (error != 0 && error != LINK_EINTERRUPTED) {
+            PyErr_Format(PyExc_RuntimeError, "einkorn: the door failed: error %d", error);
+            return -1;
+        }
+    }
+}

@@ -1,0 +1,134 @@
+"""The functions that the runner calls, looked up once by name when it starts.
+
+All run on the main thread.  Exceptions out of them other than KeyboardInterrupt are mistakes of
+ours; the runner reports them as an error of the cell.
+"""
+
+import builtins
+import sys
+
+import _einkorn
+
+from . import display, errors, ipython_finder, names, sources, stdin, tasks
+from .imports import after_import
+from .statements import silenced
+from .stdin import StdinNotImplementedError
+from .tasks import idle, run_coroutine
+
+__all__ = [
+    "StdinNotImplementedError",
+    "begin",
+    "describe",
+    "echo",
+    "end",
+    "expressions",
+    "idle",
+    "run_coroutine",
+    "silenced",
+    "start",
+]
+
+_names = None
+
+
+def start(namespace):
+    """Make ``namespace`` (``__main__.__dict__``) a shell's and install the import actions."""
+    global _names
+    _names = names.Names(namespace)
+    builtins.display = display.display
+    stdin.install()
+    tasks.install()
+    after_import("linecache", sources.fill_linecache)
+    after_import("inspect", _on_inspect)
+    after_import("getpass", stdin.patch_getpass)
+    after_import("bdb", _on_bdb)
+    ipython_finder.install()
+
+
+def _on_inspect(module):
+    from .class_source import patch_inspect  # most sessions never need it
+
+    patch_inspect(module)
+
+
+def _on_bdb(module):
+    from .pdb_stack import patch_bdb
+
+    patch_bdb(module)
+
+
+def begin(count, code, store, silent):
+    """Begin cell ``count`` with the text ``code``; return the file name to compile it under (str).
+
+    With ``store`` the input gets into In, _i and their kin.  ``silent`` cells differ only there
+    and in what the runner publishes.
+    """
+    tasks.refresh()
+    if store:
+        _names.input(count, code)
+    return sources.add(count, code)
+
+
+def echo(value, count, store):
+    """Publish the value of a cell's last expression (not None) as its result.
+
+    With ``store`` it becomes ``_``, ``_N`` and ``Out[N]``, even where it cannot be shown.
+    """
+    if type(value) is names.Exit:
+        value()
+        return
+    try:
+        display.publish_result(value, count)
+    finally:
+        if store:
+            _names.output(count, value)
+
+
+def describe(exception):
+    """Return (ename, evalue, traceback) of the exception that ended a cell; never raises.
+
+    Also leaves it where ``pdb.pm()`` and the interpreter's own prompt look for it.
+    """
+    sys.last_type, sys.last_value = type(exception), exception
+    sys.last_traceback = BaseException.__traceback__.__get__(exception)
+    sys.last_exc = exception
+    return errors.describe(exception)
+
+
+def expressions(pairs):
+    """Evaluate user_expressions (messaging spec, "Execute"): name -> source in, name -> result out.
+
+    A result is {"status": "ok", "data", "metadata"} or {"status": "error", "ename", "evalue",
+    "traceback"}.
+    """
+    results = {}
+    for name, source in pairs.items():
+        try:
+            code = compile(source, "<expression>", "eval", 0, True)
+            data, metadata = display.bundle(eval(code, _names.namespace))
+            results[name] = {"status": "ok", "data": data, "metadata": metadata}
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            ename, evalue, traceback = errors.describe(error)
+            results[name] = {
+                "status": "error",
+                "ename": ename,
+                "evalue": evalue,
+                "traceback": traceback,
+            }
+    return results
+
+
+def end():
+    """End a cell: flush the streams that user code put in place of the runner's, stop stepping."""
+    pdb_stack = sys.modules.get("einkorn.pdb_stack")  # an import statement would be stepped into
+    if pdb_stack is not None:
+        pdb_stack.leave()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is _einkorn.stdout or stream is _einkorn.stderr or stream is None:
+            continue
+        try:
+            stream.flush()
+        except Exception:
+            pass  # his stream, his failure: the cell's result stands

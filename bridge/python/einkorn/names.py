@@ -1,0 +1,82 @@
+"""The names a shell keeps in the user's namespace: In, Out, _, _i, exit and their kin.
+
+Their meaning is IPython's (IPython/core/displayhook.py and history.py): ``_``, ``__``, ``___`` are
+the last three results, ``_N`` and ``Out[N]`` the result of cell N, ``_i``, ``_ii``, ``_iii`` the
+three inputs before this one, ``_iN`` and ``In[N]`` the input of cell N.  As soon as the user binds
+``_``, ``__`` or ``___`` himself, all three are left alone until he deletes his own.
+"""
+
+import builtins
+
+import _einkorn
+
+MAX_RESULTS = 1000  # entries of Out, as IPython's cache_size
+CULL = 5  # one in CULL of the oldest goes when Out is full
+
+
+class Names:
+    """Keeps the shell's names in one namespace (a dict, normally ``__main__.__dict__``)."""
+
+    def __init__(self, namespace):
+        self.namespace = namespace
+        self._inputs = [""]
+        self._outputs = {}
+        self._last = ["", "", ""]  # the last three results
+        self._bound = self._last  # what we have bound _, __, ___ to
+        self._recent = ["", "", "", ""]  # this input, and _i, _ii, _iii
+        leave = Exit()
+        namespace.update({"In": self._inputs, "Out": self._outputs, "exit": leave, "quit": leave})
+        namespace.update({"_": "", "__": "", "___": "", "_i": "", "_ii": "", "_iii": ""})
+
+    def input(self, count, code):
+        """Note ``code`` (str) as the input of cell ``count`` (from 1)."""
+        while len(self._inputs) <= count:
+            self._inputs.append("")
+        self._inputs[count] = code
+        self._recent = [code] + self._recent[:3]
+        _, last, second, third = self._recent
+        self.namespace.update({"_i": last, "_ii": second, "_iii": third, f"_i{count}": code})
+
+    def output(self, count, value):
+        """Note ``value`` as the result of cell ``count``; ``Out`` itself is not put into Out."""
+        if value is self._outputs:
+            return
+        if len(self._outputs) >= MAX_RESULTS:
+            self._cull()
+        space = self.namespace
+        unders = ("_", "__", "___")
+        ours = all(space.get(name, item) is item for name, item in zip(unders, self._bound))
+        self._last = [value] + self._last[:2]
+        if ours and not hasattr(builtins, "_"):  # gettext.install() puts its own _ there
+            space.update(zip(unders, self._last))
+            self._bound = self._last
+        space[f"_{count}"] = value
+        self._outputs[count] = value
+
+    def _cull(self):
+        """Forget the oldest fifth of the results."""
+        for count in sorted(self._outputs, key=_age)[: max(len(self._outputs) // CULL, 2)]:
+            del self._outputs[count]
+            self.namespace.pop(f"_{count}", None)
+
+
+def _age(key):
+    """Sort key for Out, into which users may have put keys of their own (they go first)."""
+    return key if type(key) is int else -1
+
+
+class Exit:
+    """``exit`` and ``quit``: ask the client to end the kernel, after this cell's reply.
+
+    A bare ``exit`` as the last expression of a cell does the same (the shell calls it).
+    """
+
+    def __call__(self, keep_kernel=False):
+        """Add the payload ``ask_exit`` to the reply (messaging spec, "Payloads").
+
+        With ``keep_kernel`` the client is only asked to close and leave the kernel alive.
+        """
+        _einkorn.payload({"source": "ask_exit", "keepkernel": bool(keep_kernel)})
+
+    def __repr__(self):
+        return "<exit: call it, or enter it alone, to end the kernel>"

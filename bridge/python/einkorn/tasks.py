@@ -1,0 +1,234 @@
+"""One asyncio loop for all cells.
+
+Cells that await, tasks they leave behind, and plain cells share one persistent loop.  It does not
+run while a plain cell does; it is only *marked* as the running one of the main thread, so that
+``asyncio.create_task`` and ``get_running_loop`` find it.  Whoever really runs a loop on this thread
+(``asyncio.run``, ``Runner.run``, any loop's ``run_until_complete`` or ``run_forever``) is wrapped
+to lay the mark aside meanwhile; inside a loop that runs nothing is changed, and nested runs fail as
+they do everywhere.  Between cells the loop turns if it has work (``idle``).
+
+Nothing of this happens before somebody imports asyncio, or a cell awaits.
+"""
+
+import _thread
+import sys
+
+import _einkorn
+
+from .imports import after_import
+
+_GOODBYE = 1.0  # seconds that cancelled tasks have for their cleaning up at exit
+
+_loop = None
+_main = None  # identity of the thread that runs cells
+
+
+def install():
+    """Remember the thread of the cells (the caller's) and wait for asyncio to be imported."""
+    global _main
+    _main = _thread.get_ident()
+    after_import("asyncio", _patch)
+    after_import("uvloop", _patch_uvloop)
+
+
+def refresh():
+    """Make sure, at the start of a cell, that the loop is usable and marked as running.
+
+    User code may have closed it, or changed the running loop.  Does nothing without asyncio.
+    """
+    global _loop
+    if _loop is None or _thread.get_ident() != _main:
+        return
+    asyncio = sys.modules["asyncio"]
+    if _loop.is_closed():
+        _loop = _new_loop(asyncio)
+    if asyncio._get_running_loop() is not _loop:
+        asyncio._set_running_loop(_loop)
+
+
+def run_coroutine(coroutine):
+    """Run a cell's coroutine as a task in the cells' context; return its value or raise its error.
+
+    On KeyboardInterrupt the task is cancelled and run to its end, so its ``finally`` blocks run;
+    then KeyboardInterrupt is raised.  A second one gives up waiting for that.  The loop and its
+    other tasks live on.
+    """
+    import asyncio
+
+    refresh()
+    loop = _loop
+    task = loop.create_task(coroutine, context=_einkorn.context)
+    try:
+        return _finish(loop, task)
+    except KeyboardInterrupt as interrupt:
+        if task.done():
+            raise
+        ending = interrupt
+    task.cancel()
+    try:
+        _finish(loop, task)
+    except asyncio.CancelledError as cancelled:
+        # Its traceback shows where the cell was waiting; that of the interrupt only the loop.
+        raise ending.with_traceback(cancelled.__traceback__) from None
+    except KeyboardInterrupt:
+        task._log_destroy_pending = False
+        raise ending from None
+    except BaseException as failure:  # of the cleaning up: tell both
+        raise ending from failure
+    raise ending
+
+
+def idle(fd):
+    """Turn the loop until ``fd`` (a file descriptor) is readable; return at once without work.
+
+    Never raises for what tasks and callbacks do: that goes to the loop's exception handler.
+    """
+    loop = _loop
+    if loop is None or loop.is_closed() or loop.is_running() or not _has_work(loop):
+        return
+    readable = False
+
+    def stop():
+        nonlocal readable
+        readable = True
+        loop.stop()
+
+    loop.add_reader(fd, stop)
+    try:
+        while not readable and not loop.is_closed():
+            try:
+                loop.run_forever()
+            except KeyboardInterrupt:
+                return
+            except SystemExit as error:
+                _report(loop, error)
+    finally:
+        if not loop.is_closed():
+            loop.remove_reader(fd)
+
+
+def _finish(loop, task):
+    """Run the loop until ``task`` is done; return its result or raise its exception.
+
+    A background task's SystemExit, and ``loop.stop()``, end the loop before: it is started again.
+    """
+    while True:
+        try:
+            return loop.run_until_complete(task)
+        except SystemExit as error:
+            if task.done():
+                raise
+            _report(loop, error)
+        except RuntimeError as error:
+            if task.done() or not str(error).startswith("Event loop stopped"):
+                raise
+        finally:
+            if task.done() and not task.cancelled():
+                task.exception()  # it is told once; asyncio need not tell it again
+
+
+def _report(loop, error):
+    """Tell the SystemExit of a background task, which elsewhere would end the program."""
+    loop.call_exception_handler({"message": "A background task ended with", "exception": error})
+
+
+def _has_work(loop):
+    """Will anything happen in this loop if it turns?"""
+    if loop._ready or any(not timer.cancelled() for timer in loop._scheduled):
+        return True
+    if len(loop._selector.get_map()) > 1:  # one reader is the loop's own wake-up pipe
+        return True
+    return bool(sys.modules["asyncio"].all_tasks(loop))
+
+
+# --- The mark -----------------------------------------------------------------------------------
+
+
+def _patch(asyncio):
+    """Wrap what runs loops, make the loop, mark it (an action for imports.after_import)."""
+    global _loop
+    if hasattr(asyncio.run, "_einkorn"):
+        return
+    base = asyncio.BaseEventLoop
+    base.run_forever = _aside(base.run_forever, asyncio)
+    base.run_until_complete = _aside(base.run_until_complete, asyncio)
+    asyncio.Runner.run = _aside(asyncio.Runner.run, asyncio)
+    asyncio.Runner.close = _aside(asyncio.Runner.close, asyncio)
+    asyncio.run = asyncio.runners.run = _aside(asyncio.run, asyncio)
+    if _loop is None:
+        import atexit
+
+        _loop = _new_loop(asyncio)
+        atexit.register(_close)
+    if _thread.get_ident() == _main and asyncio._get_running_loop() is None:
+        asyncio._set_running_loop(_loop)
+
+
+def _patch_uvloop(uvloop):
+    """Wrap the one common loop that does not inherit asyncio's methods."""
+    asyncio = sys.modules["asyncio"]
+    kind = uvloop.Loop
+    if not hasattr(kind.run_forever, "_einkorn"):
+        kind.run_forever = _aside(kind.run_forever, asyncio)
+        kind.run_until_complete = _aside(kind.run_until_complete, asyncio)
+
+
+def _aside(original, asyncio):
+    """Wrap a function that runs a loop: the mark is laid aside while it does."""
+    import functools
+
+    get, mark = asyncio._get_running_loop, asyncio._set_running_loop
+
+    @functools.wraps(original)
+    def wrapper(*arguments, **keywords):
+        marked = get()
+        if marked is None or marked is not _loop or marked.is_running():
+            return original(*arguments, **keywords)
+        mark(None)
+        try:
+            return original(*arguments, **keywords)
+        finally:
+            mark(marked)
+
+    wrapper._einkorn = True
+    return wrapper
+
+
+def _new_loop(asyncio):
+    loop = asyncio.SelectorEventLoop()
+    loop.set_exception_handler(_complain)
+    return loop
+
+
+def _complain(loop, context):
+    """Write about a failed task or callback on the stderr of the cell that it came from."""
+    source = context.get("task") or context.get("future") or context.get("handle")
+    try:
+        cell = getattr(source, "_context", None) or source.get_context()
+        cell.run(loop.default_exception_handler, context)
+    except (AttributeError, RuntimeError):  # no context to be had, or this is the one we are in
+        loop.default_exception_handler(context)
+
+
+def _close():
+    """At exit: cancel what is left, let it clean up for _GOODBYE seconds, close the loop."""
+    loop = _loop
+    asyncio = sys.modules["asyncio"]
+    if loop.is_closed() or loop.is_running():
+        return
+    try:
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task._log_destroy_pending = False
+            task.cancel()
+        if tasks:
+            loop.run_until_complete(asyncio.wait(tasks, timeout=_GOODBYE))
+        for task in tasks:
+            if task.done() and not task.cancelled():
+                task.exception()
+        loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), _GOODBYE))
+    except (KeyboardInterrupt, SystemExit, TimeoutError):
+        pass
+    finally:
+        asyncio._set_running_loop(None)
+        loop.close()
