@@ -1,0 +1,49 @@
+#!/bin/sh
+# What the two files of the Python process show to each other and to Python.
+#
+#   check.sh DIR     DIR holds einkorn-python and _einkorn.abi3.so
+#
+# The runner may need symbols of CPython 3.11's stable ABI and of the C library
+# only (newer headers let newer names slip in), and exports two names; the
+# launcher exports none and needs the C library alone, so that no library of
+# ours meets one that an extension module brings.
+set -eu
+
+dir=$1
+here=$(dirname "$0")
+failed=0
+
+# complain TEXT: for each line on standard input
+complain() {
+    while read -r line; do
+        echo "$1: $line"
+        failed=1
+    done
+    return $failed
+}
+
+nm -D --undefined-only "$dir/_einkorn.abi3.so" | awk '$1 == "U" && $2 !~ /@GLIBC_/ { print $2 }' |
+    grep -vxF -f "$here/stable_abi_3.11.txt" |
+    complain "runner needs a symbol outside the stable ABI of 3.11 and libc" || failed=1
+
+nm -D --defined-only "$dir/_einkorn.abi3.so" | awk '{ print $3 }' |
+    grep -vxE 'PyInit__einkorn|einkorn_runner_configure' |
+    complain "runner exports" || failed=1
+
+for name in PyInit__einkorn einkorn_runner_configure; do
+    if ! nm -D --defined-only "$dir/_einkorn.abi3.so" | grep -q " $name\$"; then
+        echo "runner does not export: $name"
+        failed=1
+    fi
+done
+
+for file in _einkorn.abi3.so einkorn-python; do
+    readelf -d "$dir/$file" | awk '/NEEDED/ { gsub(/[][]/, "", $5); print $5 }' |
+        grep -vxE 'libc\.so\.6|ld-linux-.*' |
+        complain "$file needs a library beyond libc" || failed=1
+done
+
+nm -D --defined-only "$dir/einkorn-python" | awk '$2 == "T" { print $3 }' |
+    complain "launcher exports" || failed=1
+
+exit $failed

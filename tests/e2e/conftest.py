@@ -1,0 +1,107 @@
+"""
+Fixtures: kernels for the tests of this directory.
+
+`kernel`        one kernel for the tests of a module, where they leave no state that matters.
+                A test that fails costs the next one a fresh kernel, not its result.
+`fresh`         a kernel for this test alone.
+`start`         makes kernels with options.
+
+After each test nothing may be left that no one asked for; after the last one
+the kernel must end with status 0 and leave no process, port or line behind.
+What the kernels wrote on stderr is shown with a failed test.
+"""
+
+import pytest
+
+from client import Kernel
+
+shared = {}  # module name -> Kernel
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    setattr(item, f"report_{report.when}", report)
+    if report.failed:
+        for kernel in getattr(item, "kernels", []):
+            if kernel.directory.exists():
+                report.sections.append((f"stderr of kernel {kernel.pid}", kernel.stderr() or "-"))
+                report.sections.append((f"messages of kernel {kernel.pid}", kernel.report()))
+    return report
+
+
+def passed(item):
+    return getattr(item, "report_call", None) is not None and item.report_call.passed
+
+
+def pytest_collection_modifyitems(items):
+    """Modules in order, so that the first red test is the most basic one."""
+    items.sort(key=lambda item: item.path.name)
+
+
+@pytest.fixture
+def start(request):
+    """A function that starts kernels. They are stopped and checked at the end of the test."""
+    request.node.kernels = kernels = getattr(request.node, "kernels", [])
+    mine = []
+
+    def start_kernel(**options):
+        kernel = Kernel(**options)
+        mine.append(kernel)
+        kernels.append(kernel)
+        return kernel
+
+    yield start_kernel
+    try:
+        if passed(request.node):
+            for kernel in mine:
+                if not kernel.stopped:
+                    assert kernel.leftovers() == []
+                    kernel.stop()
+    except BaseException as error:
+        text = "\n".join(f"stderr of {k.pid}: {k.stderr()}" for k in mine)
+        error.add_note(text)
+        raise
+    finally:
+        for kernel in mine:
+            kernel.close()
+
+
+@pytest.fixture
+def fresh(start):
+    return start()
+
+
+def retire(name, check):
+    kernel = shared.pop(name, None)
+    if kernel is not None:
+        try:
+            if check:
+                kernel.stop()
+        finally:
+            kernel.close()
+
+
+@pytest.fixture(scope="module")
+def module_kernel(request):
+    name = request.module.__name__
+    yield name
+    retire(name, check=True)
+
+
+@pytest.fixture
+def kernel(request, module_kernel):
+    if module_kernel not in shared:
+        shared[module_kernel] = Kernel()
+    kernel = shared[module_kernel]
+    request.node.kernels = [kernel]
+    yield kernel
+    good = passed(request.node)
+    try:
+        if good:
+            good = False
+            assert kernel.leftovers() == []
+            good = True
+    finally:
+        if not good:
+            retire(module_kernel, check=False)

@@ -1,0 +1,109 @@
+#!/bin/sh
+# All tests of Einkorn, on a bare Debian 12, as root or with sudo.
+#
+#   sh tests/run.sh             everything
+#   sh tests/run.sh PART...     some of: unit abi install python e2e clients asan fuzz style
+#
+# Packages that are missing are installed, Python ones into build/venv. The
+# first part that fails does not stop the others; the last lines say what failed.
+set -eu
+
+cd "$(dirname "$0")/.."
+. tests/debian.sh
+
+parts=${*:-style unit abi install python e2e clients asan fuzz}
+jobs=$(nproc)
+failed=""
+
+set_up() {
+    need_packages ca-certificates gcc libc6-dev cmake ninja-build pkg-config \
+        libzmq3-dev libczmq-dev libjansson-dev libsodium-dev libssl-dev libcriterion-dev \
+        python3 python3-dev python3-venv \
+        clang clang-format clang-tidy libclang-rt-14-dev shellcheck
+    if ! cmp -s tests/requirements.txt build/venv/requirements.txt; then
+        rm -rf build/venv
+        mkdir -p build
+        /usr/bin/python3 -m venv build/venv
+        build/venv/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+        cp tests/requirements.txt build/venv/requirements.txt
+    fi
+}
+
+# build PRESET
+build() {
+    cmake --preset "$1" >"build/$1.configure.log" || {
+        cat "build/$1.configure.log"
+        return 1
+    }
+    cmake --build --preset "$1" -- -j "$jobs" --quiet
+}
+
+# run_pytest PRESET DIRECTORY...: those of the directories that have tests
+run_pytest() {
+    preset=$1
+    shift
+    EINKORN="$PWD/build/$preset/bin/einkorn" build/venv/bin/python -m pytest -q \
+        -p no:cacheprovider --timeout 120 "$@"
+}
+
+part_unit() {
+    build dev && ctest --preset dev -L unit -j "$jobs" --progress
+}
+
+part_abi() {
+    build dev && ctest --preset dev -L abi
+}
+
+part_install() {
+    build dev && run_pytest dev tests/kernelspec
+}
+
+part_python() {
+    build dev && run_pytest dev tests/python
+}
+
+part_e2e() {
+    build dev && run_pytest dev tests/e2e
+}
+
+part_clients() {
+    build dev && run_pytest dev tests/clients
+}
+
+# The same tests again with sanitizers in both processes. Python's own
+# allocator would hide what we lose, so it is malloc there.
+part_asan() {
+    build asan && ctest --preset asan -L unit -j "$jobs" --progress &&
+        ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 PYTHONMALLOC=malloc \
+            run_pytest asan tests/kernelspec tests/e2e
+}
+
+part_fuzz() {
+    build fuzz && ctest --preset fuzz -L fuzz -j "$jobs" --progress
+}
+
+part_style() {
+    c_files=$(find kernel bridge kernelspec tests -name '*.[ch]')
+    shell_files=$(find tests examples -name '*.sh')
+    # Lists of names without blanks: they are meant to be split.
+    # shellcheck disable=SC2086
+    clang-format --dry-run -Werror $c_files &&
+        shellcheck $shell_files .ci/run &&
+        build/venv/bin/python -m compileall -qq bridge/python tests kernelspec/probe.py &&
+        build dev &&
+        find kernel bridge kernelspec -name '*.c' -print0 |
+        xargs -0 -n 4 -P "$jobs" clang-tidy --quiet -p build/dev
+}
+
+set_up
+for part in $parts; do
+    echo "== $part"
+    if ! "part_$part"; then
+        failed="$failed $part"
+    fi
+done
+if [ -n "$failed" ]; then
+    echo "== failed:$failed"
+    exit 1
+fi
+echo "== all passed: $parts"
