@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "bridge/forked.h"
+#include "bridge/gate.h"
 #include "bridge/link.h"
 #include "bridge/py_json.h"
 #include "bridge/xalloc.h"
@@ -222,6 +223,13 @@ static PyObject *py_set_stdin_error(PyObject *self, PyObject *class)
     Py_RETURN_NONE;
 }
 
+static PyObject *py_set_interrupt_taker(PyObject *self, PyObject *taker)
+{
+    (void)self;
+    py_gate_set_taker(taker);
+    Py_RETURN_NONE;
+}
+
 /* Messaging spec, "Payloads (DEPRECATED)": ask_exit, without keepkernel. */
 static bool py_is_exit(PyObject *item)
 {
@@ -263,6 +271,9 @@ PyMethodDef api_methods[] = {
      "ask(prompt, password, /)\n--\n\nAsks the current cell's user for a line."},
     {"set_stdin_error", py_set_stdin_error, METH_O,
      "set_stdin_error(class, /)\n--\n\nThe exception of ask() where asking is not allowed."},
+    {"set_interrupt_taker", py_set_interrupt_taker, METH_O,
+     "set_interrupt_taker(taker, /)\n--\n\nThe function that is asked, with the current frame, "
+     "before KeyboardInterrupt is raised: true means that it has seen to it. None: nobody."},
     {"payload", py_payload, METH_O,
      "payload(item, /)\n--\n\nAdds to the payload of the current cell's reply."},
     {"encode", py_encode, METH_O,

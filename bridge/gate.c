@@ -39,6 +39,7 @@ static struct {
     PyObject *signal;              /* CPython's _signal.signal */
     PyObject *raise;               /* CPython's _signal.default_int_handler */
     PyObject *default_int_handler; /* ours */
+    PyObject *taker;               /* asked before KeyboardInterrupt is raised; NULL: nobody */
     _Atomic bool armed;
     _Atomic bool python_acknowledges; /* the handler behind the gate is default_int_handler */
     _Atomic uint64_t taken;           /* serial of the last interrupt that passed */
@@ -185,13 +186,39 @@ static PyObject *py_signal(PyObject *self, PyObject *args)
     return before;
 }
 
+/* -> 1: the taker saw to this interrupt, 0: it is to be raised, -1. */
+static int py_is_taken(PyObject *args)
+{
+    if (gate.taker == NULL || PyTuple_Size(args) != 2) {
+        return 0;
+    }
+    PyObject *taker = Py_NewRef(gate.taker); /* it may be replaced meanwhile */
+    PyObject *answer = PyObject_CallFunctionObjArgs(taker, PyTuple_GetItem(args, 1), NULL);
+    int taken = answer != NULL ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    Py_DECREF(taker);
+    return taken;
+}
+
 static PyObject *py_default_int_handler(PyObject *self, PyObject *args)
 {
+    int taken = 0;
     (void)self;
     if (!forked_is_child()) {
         gate_acknowledge();
+        taken = py_is_taken(args);
+    }
+    if (taken != 0) {
+        return taken < 0 ? NULL : Py_NewRef(Py_None);
     }
     return PyObject_CallObject(gate.raise, args);
+}
+
+void py_gate_set_taker(PyObject *taker)
+{
+    PyObject *before = gate.taker;
+    gate.taker = taker != Py_None ? Py_NewRef(taker) : NULL;
+    Py_XDECREF(before);
 }
 
 static PyMethodDef signal_method = {

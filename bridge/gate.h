@@ -35,4 +35,11 @@ int py_gate_request(uint64_t number);
 void gate_arm(void);
 int py_gate_disarm(void);
 
+/*
+ * `taker(frame)` is asked before KeyboardInterrupt is raised; if what it returns
+ * is true it has seen to the interrupt itself and nothing is raised. None: nobody.
+ * For code that an exception at any point would break: a running event loop.
+ */
+void py_gate_set_taker(PyObject *taker);
+
 #endif

@@ -56,7 +56,7 @@ static int read_stat(pid_t pid, char text[1024], const char **ret_fields)
     return 0;
 }
 
-size_t process_group_signal(pid_t group, pid_t except, int signal)
+size_t process_group_each(pid_t group, void (*visit)(pid_t pid, void *arg), void *arg)
 {
     DIR *proc = opendir("/proc");
     const struct dirent *entry;
@@ -66,17 +66,15 @@ size_t process_group_signal(pid_t group, pid_t except, int signal)
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         char text[1024], state;
         const char *fields;
-        int pgrp;
+        int its_group;
 
-        if (pid <= 0 || pid == except || read_stat(pid, text, &fields) < 0) {
+        if (pid <= 0 || pid == group || read_stat(pid, text, &fields) < 0) {
             continue;
         }
-        if (sscanf(fields, " %c %*d %d", &state, &pgrp) == 2 && pgrp == group && state != 'Z' &&
-            state != 'X') {
+        if (sscanf(fields, " %c %*d %d", &state, &its_group) == 2 && its_group == group &&
+            state != 'Z' && state != 'X') {
             found++;
-            if (signal != 0) {
-                (void)kill(pid, signal);
-            }
+            visit(pid, arg);
         }
     }
     if (proc) {

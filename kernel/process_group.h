@@ -10,11 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/*
- * Sends a signal (0: none, just count) to every living process of the group
- * but `except` (0: nobody). -> how many there were.
- */
-size_t process_group_signal(pid_t group, pid_t except, int signal);
+/* Calls visit for every living process of the group but its leader. -> how many there were. */
+size_t process_group_each(pid_t group, void (*visit)(pid_t pid, void *arg), void *arg);
 
 /* When the process started, in clock ticks since boot. -> 0, -errno. */
 int process_start_time(pid_t pid, uint64_t *ret_ticks);

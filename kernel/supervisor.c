@@ -113,6 +113,26 @@ static void signal_main_thread(const struct supervisor *self)
     }
 }
 
+/* A second SIGINT would cut short what a child does upon the first. */
+static void interrupt_once(pid_t pid, void *arg)
+{
+    struct supervisor *self = arg;
+
+    for (size_t at = 0; at < self->interrupted.n; at += sizeof pid) {
+        if (memcmp(self->interrupted.p + at, &pid, sizeof pid) == 0) {
+            return;
+        }
+    }
+    buffer_put(&self->interrupted, &pid, sizeof pid);
+    (void)kill(pid, SIGINT);
+}
+
+static void send_interrupt(struct supervisor *self)
+{
+    signal_main_thread(self);
+    (void)process_group_each(self->pid, interrupt_once, self);
+}
+
 void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint64_t number)
 {
     if (self->pid <= 0) {
@@ -120,10 +140,10 @@ void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint6
     }
     self->interrupt = number;
     self->interrupt_serial++;
+    buffer_clear(&self->interrupted);
     atomic_store(&page->interrupt_number, number);
     atomic_store(&page->interrupt_serial, self->interrupt_serial);
-    signal_main_thread(self);
-    (void)process_group_signal(self->pid, self->pid, SIGINT);
+    send_interrupt(self);
 }
 
 bool supervisor_interrupt_again(struct supervisor *self, struct link_page *page, uint64_t running)
@@ -136,7 +156,7 @@ bool supervisor_interrupt_again(struct supervisor *self, struct link_page *page,
         self->interrupt = 0;
         return false;
     }
-    signal_main_thread(self);
+    send_interrupt(self);
     return true;
 }
 
@@ -147,9 +167,15 @@ void supervisor_signal_group(const struct supervisor *self, int signal)
     }
 }
 
+static void ignore(pid_t pid, void *arg)
+{
+    (void)pid;
+    (void)arg;
+}
+
 size_t supervisor_others(const struct supervisor *self)
 {
-    return self->pid > 0 ? process_group_signal(self->pid, self->pid, 0) : 0;
+    return self->pid > 0 ? process_group_each(self->pid, ignore, NULL) : 0;
 }
 
 int supervisor_outcome(const struct supervisor *self)
@@ -167,6 +193,7 @@ void supervisor_reap(struct supervisor *self)
     while (self->pid > 0 && waitpid(self->pid, NULL, 0) == -1 && errno == EINTR) {
     }
     self->pid = 0;
+    buffer_release(&self->interrupted);
     if (self->pidfd >= 0) {
         (void)close(self->pidfd);
         self->pidfd = -1;

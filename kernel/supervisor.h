@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bridge/buffer.h"
 #include "bridge/link.h"
 #include "kernel/paths.h"
 
@@ -23,6 +24,7 @@ struct supervisor {
     int pidfd;                 /* readable when the worker has ended */
     uint64_t interrupt;        /* number of the request that is being interrupted; 0: none */
     uint64_t interrupt_serial; /* interrupts asked for so far */
+    struct buffer interrupted; /* pid_t of each other process that has had this interrupt */
 };
 
 /*
@@ -42,7 +44,10 @@ int supervisor_spawn(struct supervisor *self, const struct paths *paths,
 enum { SUPERVISOR_REPEAT_MS = 100 };
 void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint64_t number);
 
-/* -> true: the worker has not taken it up yet, the signal was sent once more. */
+/*
+ * -> true: the worker has not taken it up yet, the signal was sent once more;
+ * to other processes only if they are new, since each is interrupted once.
+ */
 bool supervisor_interrupt_again(struct supervisor *self, struct link_page *page, uint64_t running);
 
 /* Sends a signal to every process of the worker's group, the worker too. */

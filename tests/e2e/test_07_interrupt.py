@@ -89,6 +89,28 @@ def test_await_cleans_up(kernel, interrupt):
         ("result", text("'loop ok'"))]
 
 
+def test_an_event_loop_that_never_rests(kernel, interrupt):
+    """The interrupt may strike inside asyncio itself, between two steps of the cell: 60 times."""
+    for _ in range(60):
+        cell = kernel.started(WAITS["async loop"])
+        interrupt(kernel)
+        result = kernel.finished(cell, timeout=SOON)
+        assert result.outputs == [("stdout", "go\n"), INTERRUPTED]
+
+
+def test_the_first_await_is_interrupted(start, interrupt):
+    """asyncio is being imported perhaps; half of it must not be what later cells get."""
+    for wait in range(6):
+        kernel = start()
+        cell = kernel.started(WAITS["sleep in a coroutine"])
+        kernel.sockets["shell"].poll(wait)
+        interrupt(kernel)
+        result = kernel.finished(cell, timeout=SOON)
+        assert result.outputs == [("stdout", "go\n"), INTERRUPTED]
+        assert kernel.run("import asyncio\nawait asyncio.sleep(0, 'whole')") == [
+            ("result", text("'whole'"))]
+
+
 def test_a_second_one_after_a_swallowed_first(kernel, interrupt):
     """Issue: a second interrupt after a swallowed first. It is due once the text has been seen."""
     code = ("import time\nprint('go')\ntry:\n    time.sleep(60)\n"
@@ -152,13 +174,17 @@ def test_during_start_it_is_harmless(start):
         assert kernel.run("1 + 1") == [("result", text("2"))]
 
 
-def test_an_interrupt_before_python_is_ready(start):
+def test_an_interrupt_before_python_is_ready(start, tmp_path):
     """interrupt_request while Python starts: answered, and a cell queued then is not harmed."""
-    kernel = start(ready=False)
-    reply = kernel.ask("control", "interrupt_request")
-    assert reply.content == {"status": "ok"}
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    (tmp_path / "sitecustomize.py").write_text(f"open({str(gate)!r}).close()\n")
+    kernel = start(ready=False, env={"PYTHONPATH": str(tmp_path)})
     kernel.welcome()
-    assert kernel.run("1 + 1") == [("result", text("2"))]
+    queued = kernel.send_execute("1 + 1")
+    assert kernel.ask("control", "interrupt_request").content == {"status": "ok"}
+    open(gate, "w").close()  # now Python goes on
+    assert kernel.finish_execute(queued, "1 + 1").outputs == [("result", text("2"))]
 
 
 def test_the_reply(kernel):

@@ -76,6 +76,15 @@ def set_stdin_error(cls):
     stdin_error = cls
 
 
+def set_interrupt_taker(taker):
+    """As the gate does it: asked before KeyboardInterrupt is raised."""
+    def handler(number, frame):
+        if taker is None or not taker(frame):
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, handler if taker else signal.default_int_handler)
+
+
 def encode(value):
     def other(item):
         if isinstance(item, bytes):
@@ -92,6 +101,7 @@ def make_module():
     module.publish, module.error, module.ask = publish, publish_error, ask
     module.payload = lambda item: messages.append({"type": "payload", **item})
     module.set_stdin_error, module.encode = set_stdin_error, encode
+    module.set_interrupt_taker = set_interrupt_taker
     module.cell = contextvars.ContextVar("cell", default=None)
     module.context = contextvars.Context()
     module.stdout, module.stderr = Stream("stdout"), Stream("stderr")

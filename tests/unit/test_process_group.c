@@ -35,18 +35,27 @@ static pid_t child(void (*disposition)(int))
     return pid;
 }
 
-Test(process_group, counts_and_signals_the_living_members_but_the_excepted)
+static void end(pid_t pid, void *arg)
 {
-    pid_t pid = child(SIG_DFL);
+    *(pid_t *)arg = pid;
+    (void)kill(pid, SIGTERM);
+}
+
+Test(process_group, visits_the_living_members_but_the_leader)
+{
+    pid_t leader = child(SIG_DFL), member = child(SIG_DFL), visited = 0;
     siginfo_t info;
 
-    cr_assert_eq(process_group_signal(pid, 0, 0), 1);
-    cr_assert_eq(process_group_signal(pid, pid, SIGKILL), 0);
-    cr_assert_eq(process_group_signal(pid, 0, SIGTERM), 1);
-    cr_assert(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+    cr_assert_eq(process_group_each(leader, end, &visited), 0);
+    cr_assert(setpgid(member, leader) == 0);
+    cr_assert_eq(process_group_each(leader, end, &visited), 1);
+    cr_assert_eq(visited, member);
+    cr_assert(waitid(P_PID, (id_t)member, &info, WEXITED | WNOWAIT) == 0);
     cr_assert_eq(info.si_status, SIGTERM);
-    cr_assert_eq(process_group_signal(pid, 0, 0), 0, "a zombie is no living member");
-    (void)waitpid(pid, NULL, 0);
+    cr_assert_eq(process_group_each(leader, end, &visited), 0, "a zombie is no living member");
+    (void)kill(leader, SIGKILL);
+    (void)waitpid(leader, NULL, 0);
+    (void)waitpid(member, NULL, 0);
 }
 
 Test(process_group, tells_who_would_die_of_an_interrupt)

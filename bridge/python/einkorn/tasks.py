@@ -49,33 +49,100 @@ def refresh():
 def run_coroutine(coroutine):
     """Run a cell's coroutine as a task in the cells' context; return its value or raise its error.
 
-    On KeyboardInterrupt the task is cancelled and run to its end, so its ``finally`` blocks run;
-    then KeyboardInterrupt is raised.  A second one gives up waiting for that.  The loop and its
-    other tasks live on.
+    On an interrupt the task ends with its ``finally`` blocks run, and KeyboardInterrupt is raised.
+    A second one gives up waiting for that.  The loop and its other tasks live on.
     """
+    interrupt = _Interrupt()
+    _einkorn.set_interrupt_taker(interrupt.take)
+    try:
+        return _run_interruptible(coroutine, interrupt)
+    finally:
+        _einkorn.set_interrupt_taker(None)
+
+
+def _run_interruptible(coroutine, interrupt):
     import asyncio
 
     refresh()
     loop = _loop
     task = loop.create_task(coroutine, context=_einkorn.context)
+    interrupt.watch(loop, task)
+    try:
+        value = _finish_interrupted(loop, task, interrupt)
+        if interrupt.taken:  # it caught the cancellation, and came to its end
+            raise KeyboardInterrupt
+        return value
+    except asyncio.CancelledError as cancelled:
+        if not interrupt.taken:
+            raise
+        # Its traceback shows where the cell was waiting; that of the interrupt only the loop.
+        raise KeyboardInterrupt().with_traceback(cancelled.__traceback__) from None
+    except KeyboardInterrupt:
+        if not task.done():  # a second one
+            task._log_destroy_pending = False
+        raise
+    except BaseException as failure:
+        if not interrupt.taken:
+            raise
+        raise KeyboardInterrupt from failure  # of the cleaning up: tell both
+
+
+def _finish_interrupted(loop, task, interrupt):
+    """Like _finish, but KeyboardInterrupt in the code of another task ends this one too."""
     try:
         return _finish(loop, task)
-    except KeyboardInterrupt as interrupt:
-        if task.done():
-            raise
-        ending = interrupt
-    task.cancel()
-    try:
-        _finish(loop, task)
-    except asyncio.CancelledError as cancelled:
-        # Its traceback shows where the cell was waiting; that of the interrupt only the loop.
-        raise ending.with_traceback(cancelled.__traceback__) from None
     except KeyboardInterrupt:
-        task._log_destroy_pending = False
-        raise ending from None
-    except BaseException as failure:  # of the cleaning up: tell both
-        raise ending from failure
-    raise ending
+        if task.done() or interrupt.taken:
+            raise
+    interrupt.taken = True
+    task.cancel()
+    return _finish(loop, task)
+
+
+class _Interrupt:
+    """What an interrupt does while the loop runs a cell's task.
+
+    Where the user's code runs, KeyboardInterrupt is raised in it, as everywhere.  An exception in
+    asyncio's own code would lose the step or the callback that it has in hand, and one in its first
+    import would leave half of it behind; so there, and while the loop waits, the task is cancelled
+    instead.
+    """
+
+    def __init__(self):
+        self.taken = False
+        self._loop = None
+        self._task = None
+
+    def watch(self, loop, task):
+        """Now there is something to cancel."""
+        self._loop, self._task = loop, task
+        if self.taken:
+            task.cancel()
+
+    def take(self, frame):
+        """See to an interrupt that came in ``frame``; return False to have it raised there."""
+        if self.taken or (self._task is not None and _is_users(frame)):
+            return False
+        self.taken = True
+        if self._task is not None:
+            self._loop.call_soon_threadsafe(self._task.cancel)
+        return True
+
+
+def _is_users(frame):
+    """Is this frame of a callback or a coroutine that the loop runs, and not asyncio's own?"""
+    import asyncio
+    import os.path
+    import selectors
+
+    machinery = os.path.dirname(asyncio.__file__)
+    if frame.f_code.co_filename.startswith((machinery, selectors.__file__, __file__)):
+        return False
+    while frame is not None:
+        if frame.f_code is asyncio.Handle._run.__code__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def idle(fd):
