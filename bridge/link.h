@@ -198,6 +198,7 @@ struct link_lock {
 struct link_producer {
     struct link_memory memory;
     struct link_fds fds;
+    int watch;              /* tells whether bytes wait in a pipe */
     struct link_lock lock;  /* one payload at a time, over all records of it */
     uint64_t head;          /* under lock: our copy */
     uint64_t tail;          /* under lock: the kernel's tail when we last looked */

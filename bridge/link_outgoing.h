@@ -34,9 +34,16 @@ int link_outgoing_memfd(const struct link_outgoing *self);
 int link_outgoing_send(int socket, int fd, uint64_t serial);
 
 /*
+ * An fd, CLOEXEC and the caller's, for link_pipes_look: tells of both read ends
+ * at once whether bytes wait. -> the fd, -errno.
+ */
+int link_pipes_watch(const int pipe[2]);
+
+/*
  * How many bytes were ever written to each pipe, as one consistent pair of
  * what the kernel took and what still waits.
  */
-void link_pipes_look(struct link_page *page, const int pipe[2], uint64_t ret_position[2]);
+void link_pipes_look(struct link_page *page, int watch, const int pipe[2],
+                     uint64_t ret_position[2]);
 
 #endif

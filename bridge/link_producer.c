@@ -57,12 +57,14 @@ int link_producer_init(struct link_producer *self, const struct link_fds *fds)
     for (size_t i = 0; r == 0 && i < sizeof all / sizeof all[0]; i++) {
         r = fcntl(all[i], F_SETFD, FD_CLOEXEC) == 0 ? 0 : -errno;
     }
-    if (r != 0) {
+    int watch = r == 0 ? link_pipes_watch(fds->pipe) : r;
+    if (watch < 0) {
         link_memory_release(&memory);
-        return r;
+        return watch;
     }
     *self = (struct link_producer){.memory = memory,
                                    .fds = *fds,
+                                   .watch = watch,
                                    .head = atomic_load(&memory.page->head),
                                    .tail = atomic_load(&memory.page->tail),
                                    .owner = getpid(),
@@ -75,6 +77,7 @@ void link_producer_release(struct link_producer *self)
     if (link_producer_is_ours(self)) {
         link_memory_release(&self->memory);
         link_fds_close(&self->fds);
+        close(self->watch);
         if (self->mark != NULL) {
             munmap(self->mark, sizeof *self->mark);
             self->mark = NULL;
@@ -154,7 +157,7 @@ static uint8_t *put_record(struct link_producer *self, uint32_t kind, uint64_t r
 static void put_sync(struct link_producer *self, const struct link_outgoing *out)
 {
     struct link_sync sync;
-    link_pipes_look(self->memory.page, self->fds.pipe, sync.position);
+    link_pipes_look(self->memory.page, self->watch, self->fds.pipe, sync.position);
     if (out->kind == LINK_DONE || sync.position[0] != self->synced[0] ||
         sync.position[1] != self->synced[1]) {
         memcpy(put_record(self, LINK_SYNC, out->request, sizeof sync), &sync, sizeof sync);

@@ -10,15 +10,14 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <time.h>
 
 #include "bridge/xalloc.h"
 #include "kernel/door.h"
-#include "kernel/interrupt.h"
 #include "kernel/log.h"
 #include "kernel/parent_watch.h"
 #include "kernel/router.h"
+#include "kernel/signals.h"
 #include "kernel/stop.h"
 
 enum { EXIT_USAGE = 2 };
@@ -31,40 +30,13 @@ long long kernel_now_ms(void)
     return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/*
- * Before any thread is made: all threads inherit the mask, so signals have one
- * place to go. Dispositions may have come in as "ignore" from a shell's job.
- */
-static int open_signals(void)
-{
-    static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
-        (void)sigaction(ours[i], &action, NULL);
-        (void)sigaddset(&set, ours[i]);
-    }
-    (void)sigprocmask(SIG_SETMASK, &set, NULL);
-    action.sa_handler = SIG_IGN;
-    (void)sigaction(SIGPIPE, &action, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     struct kernel *kernel = arg;
-    struct signalfd_siginfo info;
 
     (void)loop;
-    while (read(item->fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGINT) {
-            interrupt_running(kernel);
-        } else {
-            stop_announce(kernel);
-        }
-    }
+    (void)item;
+    signals_take(kernel);
     return kernel->finished ? -1 : 0;
 }
 
@@ -199,6 +171,13 @@ static void run_loop(struct kernel *kernel)
     zloop_destroy(&kernel->loop);
 }
 
+/* Before any other call of it: CZMQ would take SIGINT and write to stdout. */
+static void init_czmq(void)
+{
+    (void)zsys_handler_set(NULL);
+    zsys_set_logstream(stderr);
+}
+
 static void init(struct kernel *kernel, const struct options *options)
 {
     kernel->options = options;
@@ -206,7 +185,7 @@ static void init(struct kernel *kernel, const struct options *options)
     kernel->supervisor.pidfd = -1;
     kernel->door_timer = kernel->output_timer = kernel->interrupt_timer = -1;
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
-    kernel->signal_fd = open_signals();
+    kernel->signal_fd = signals_open(); /* before there is any thread */
     kernel->parent_fd = -1;
     lane_init(&kernel->lane);
     input_init(&kernel->input);
@@ -248,16 +227,14 @@ int kernel_run(const struct options *options)
     char error[CONNECTION_ERROR_MAX] = "";
     int status = EXIT_USAGE;
 
-    /* CZMQ would take SIGINT and write to stdout. */
-    (void)zsys_handler_set(NULL);
-    zsys_set_logstream(stderr);
     init(kernel, options);
     if (paths_init(&kernel->paths) < 0) {
         log_error("cannot tell where this program lies: /proc is not there");
     } else if (connection_read(options->connection_file, &kernel->connection, error) < 0) {
         log_error("%s", error);
     } else {
-        spawn_worker(kernel);
+        spawn_worker(kernel); /* before all else: Python is what takes time to start */
+        init_czmq();
         session_init(&kernel->session, getenv("USER"));
         kernel->parent_fd = parent_watch_open(getenv("JPY_PARENT_PID"));
         if (open_channels(kernel, error) < 0) {

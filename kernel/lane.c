@@ -19,6 +19,7 @@
 #include "kernel/log.h"
 #include "kernel/reply.h"
 #include "kernel/router.h"
+#include "kernel/signals.h"
 #include "kernel/stop.h"
 
 struct execution *execution_new(const struct wire_message *message, struct origin *origin)
@@ -191,6 +192,9 @@ void lane_run(struct kernel *kernel)
 {
     struct lane *self = &kernel->lane;
 
+    if (!self->current && self->first) {
+        signals_take(kernel); /* what came before the request is not meant for it */
+    }
     while (!self->current && self->first && !kernel->stopping &&
            (kernel->worker == WORKER_READY || kernel->worker == WORKER_BROKEN)) {
         struct execution *execution = take_first(self);

@@ -2,7 +2,7 @@
 # All tests of Einkorn, on a bare Debian 12, as root or with sudo.
 #
 #   sh tests/run.sh             everything
-#   sh tests/run.sh PART...     some of: unit abi install python e2e clients asan fuzz style
+#   sh tests/run.sh PART...     some of: unit abi install python e2e clients asan fuzz quickstart style
 #
 # Packages that are missing are installed, Python ones into build/venv. The
 # first part that fails does not stop the others; the last lines say what failed.
@@ -11,7 +11,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . tests/debian.sh
 
-parts=${*:-style unit abi install python e2e clients asan fuzz}
+parts=${*:-style unit abi install python e2e clients asan fuzz quickstart}
 jobs=$(nproc)
 failed=""
 
@@ -75,7 +75,12 @@ part_clients() {
 part_asan() {
     build asan && ctest --preset asan -L unit -j "$jobs" --progress &&
         ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 PYTHONMALLOC=malloc \
+            EINKORN_PRELOAD=$(gcc -print-file-name=libasan.so) \
             run_pytest asan tests/kernelspec tests/e2e
+}
+
+part_quickstart() {
+    sh examples/quickstart.sh
 }
 
 part_fuzz() {

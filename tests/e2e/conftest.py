@@ -34,11 +34,6 @@ def passed(item):
     return getattr(item, "report_call", None) is not None and item.report_call.passed
 
 
-def pytest_collection_modifyitems(items):
-    """Modules in order, so that the first red test is the most basic one."""
-    items.sort(key=lambda item: item.path.name)
-
-
 @pytest.fixture
 def start(request):
     """A function that starts kernels. They are stopped and checked at the end of the test."""

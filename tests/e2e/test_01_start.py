@@ -39,14 +39,14 @@ def refused(result):
 
 
 def test_kernel_info_is_answered(kernel):
-    """clients.md 8.A.2: busy, reply, idle on shell; the fixture has waited for the welcome."""
+    """Busy, reply, idle on shell; the fixture has waited for the welcome."""
     assert kernel.info.type == "kernel_info_reply"
     assert kernel.info.content["status"] == "ok"
 
 
 @pytest.mark.parametrize("channel", ["shell", "control"])
 def test_kernel_info_says_what_clients_look_for(kernel, channel):
-    """clients.md 8.A.3, jupyter-protocol 1.3."""
+    """What front ends read."""
     kernel.run("pass")  # Python's version is known from now on at the latest
     content = kernel.kernel_info(channel).content
     assert set(content) == {"status", "protocol_version", "implementation", "debugger", "banner",
@@ -72,7 +72,7 @@ def test_kernel_info_says_what_clients_look_for(kernel, channel):
 
 
 def test_many_kernel_infos_on_both_channels_at_once(kernel):
-    """clients.md 8.A.2: any number of times, concurrently; each has its own busy and idle."""
+    """Any number of times, concurrently; each has its own busy and idle."""
     asked = [(channel, kernel.send(channel, "kernel_info_request", {}))
              for channel in ("shell", "control") * 20]
     for channel, msg_id in asked:
@@ -80,7 +80,7 @@ def test_many_kernel_infos_on_both_channels_at_once(kernel):
 
 
 def test_connect_request_tells_the_ports(kernel):
-    """jupyter-protocol 1.3: five ports."""
+    """Five ports."""
     content = kernel.ask("shell", "connect_request").content
     ports = {f"{name}_port": kernel.connection[f"{name}_port"] for name in CHANNELS}
     assert {k: v for k, v in content.items() if k != "status"} == ports
@@ -92,7 +92,7 @@ def test_the_first_cell_runs(kernel):
 
 
 def test_heartbeat_echoes_any_bytes(kernel):
-    """jupyter-protocol 1.7."""
+    """"""
     for data in (b"ping", b"", b"\0\xff" * 500, b"x" * 100_000):
         assert kernel.ping(data) == data
 
@@ -101,7 +101,7 @@ def test_heartbeat_echoes_any_bytes(kernel):
 
 
 def test_every_subscriber_is_welcomed(kernel):
-    """XPUB_VERBOSE: the second and the third "" subscriber too (jupyter-protocol 1.5)."""
+    """XPUB_VERBOSE: the second and the third "" subscriber too."""
     for _ in range(3):
         other = kernel.connect(channels=("iopub",))
         welcome = other.welcome()
@@ -130,7 +130,7 @@ def test_a_topic_is_welcomed_by_its_name(kernel):
 
 
 def test_a_topic_that_is_not_utf8_is_ignored(kernel):
-    """jupyter-protocol 1.5: non-UTF-8 topics are ignored; the subscription itself works."""
+    """Non-UTF-8 topics are ignored; the subscription itself works."""
     other = kernel.connect(channels=("iopub",), topics=(b"\xff\xfe",))
     kernel.run("1")
     assert other.silence("iopub")
@@ -139,7 +139,7 @@ def test_a_topic_that_is_not_utf8_is_ignored(kernel):
 
 def test_starting_is_said_once_at_most_to_one_subscriber_and_first(fresh):
     """
-    jupyter-protocol 1.4.7: `starting` once per process, with no parent. A client that
+    : `starting` once per process, with no parent. A client that
     subscribes after it has been sent does not see it, so none is right too.
     """
     fresh.run("1")
@@ -173,7 +173,7 @@ def test_every_kind_of_address_works(start, options, host):
 
 
 def test_a_relative_ipc_prefix_means_the_kernels_directory(start, tmp_path):
-    """jupyter-protocol 1.13: the kernel makes it absolute at once, whatever cells do with cwd."""
+    """The kernel makes it absolute at once, whatever cells do with cwd."""
     kernel = start(transport="ipc", ip="rel", cwd=tmp_path, ready=False)
     for name in list(kernel.sockets):
         kernel.sockets.pop(name).close()
@@ -275,7 +275,7 @@ def test_no_file_means_one_in_the_runtime_directory(tmp_path):
     ["--IPKernelApp.connection_file={}"], ["-f", '"{}"'],
 ], ids=lambda s: " ".join(s))
 def test_every_spelling_of_the_file_is_taken(tmp_path, spelling):
-    """clients.md 8.A.24."""
+    """."""
     path = tmp_path / "spelled.json"
     with Started([s.format(path) for s in spelling], tmp_path) as process:
         wait_for_file(path, lambda t: bool(t) and json.loads(t)["hb_port"])
@@ -283,7 +283,7 @@ def test_every_spelling_of_the_file_is_taken(tmp_path, spelling):
 
 
 def test_options_of_other_kernels_are_tolerated(start):
-    """clients.md 8.A.24: --debug and any --Trait.name=value."""
+    """: --debug and any --Trait.name=value."""
     kernel = start(args=["--HistoryManager.hist_file=:memory:", "--Some.trait=1"])
     kernel.expect_log(r"einkorn: .*HistoryManager\.hist_file.*", r"einkorn: .*Some\.trait.*")
     assert kernel.run("1") == [("result", text("1"))]
@@ -379,6 +379,28 @@ def test_a_file_that_is_a_directory_is_refused(tmp_path):
 def test_bad_options_are_refused_in_one_line(args):
     """Bad options: one clear line on stderr, exit status 2."""
     refused(run_kernel(*args))
+
+
+def test_a_bad_variable_is_refused_in_one_line():
+    """EINKORN_MAX_OUTPUT is an option too."""
+    result = run_kernel("kernel", env={"EINKORN_MAX_OUTPUT": "many"})
+    assert "EINKORN_MAX_OUTPUT" in refused(result)
+
+
+def test_the_second_way_in(start):
+    """Without a shared libpython the runner is imported by the stock interpreter."""
+    env = {}
+    linked = subprocess.run(["ldd", EINKORN], text=True, capture_output=True).stdout
+    for runtime in re.findall(r"libasan\S* => (\S+)", linked):  # the interpreter has none of it
+        env = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0"}
+    kernel = start(args=["--libpython", ""], env=env)
+    assert kernel.run("import os, sys\nprint(sys.executable)\nrc = os.system('echo child')\n1") == [
+        ("stdout", f"{PYTHON}\nchild\n"), ("result", text("1"))]
+    cell = kernel.started("import time\nprint('go')\ntime.sleep(60)")
+    kernel.interrupt()
+    assert kernel.finished(cell, timeout=2).error == ("KeyboardInterrupt", "")
+    assert kernel.run("print('__file__' in globals(), sorted(set(globals()) & {'sys', 'os'}))") == [
+        ("stdout", "False ['os', 'sys']\n")]
 
 
 def test_help_and_version(kernel):

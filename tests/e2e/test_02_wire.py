@@ -148,7 +148,7 @@ def test_a_valid_answer_that_nobody_asked_for_is_dropped(raw):
 
 
 def test_a_line_is_logged_for_a_bad_signature(fresh):
-    """clients.md 8.A.22: logged, never fatal; the key and the content stay out of the log."""
+    """Logged, never fatal; the key and the content stay out of the log."""
     fresh.expect_log(LOGGED)
     fresh.send_frames("shell", [DELIMITER, b"0" * 64, *parts_of(fresh)])
     fresh.run("1")
@@ -158,7 +158,7 @@ def test_a_line_is_logged_for_a_bad_signature(fresh):
 
 
 def test_garbage_on_iopub_changes_nothing(raw):
-    """jupyter-protocol 1.5: a zero-length frame from a subscriber, and other bytes."""
+    """A zero-length frame from a subscriber, and other bytes."""
     other = raw.context.socket(zmq.XSUB)
     other.linger = 0
     other.connect(raw.endpoint("iopub"))
@@ -270,7 +270,7 @@ def test_a_nul_in_code_is_a_syntax_error(raw):
 
 
 def test_unknown_keys_in_content_are_ignored(raw):
-    """clients.md 8.A.22."""
+    """."""
     content = {**EXECUTE, "cellId": 5, "nested": {"code": "raise SystemError"}}
     msg_id = raw.send("shell", "execute_request", content)
     assert raw.finish(msg_id, request=content).outputs == [("stdout", "666\n")]
@@ -355,7 +355,7 @@ def test_parent_header_is_echoed_byte_for_byte(raw, header):
 
 
 def test_every_identity_frame_is_kept(raw):
-    """jupyter-protocol 1.2: proxies add identities; a reply has them all, in order."""
+    """Proxies add identities; a reply has them all, in order."""
     parts = parts_of(raw)
     raw.sent[json.loads(parts[0])["msg_id"]] = parts[0]
     prefix = [b"proxy", b"", b"\0\xff", b"another"]
@@ -386,7 +386,7 @@ def test_an_empty_key_turns_signing_off(start):
 
 
 def test_a_missing_key_means_no_key(start):
-    """jupyter-protocol 1.2: old files have none."""
+    """Old files have none."""
     kernel = start(key="", signature_scheme="hmac-sha256")
     kernel.expect_log(LOGGED)
     assert kernel.info.signature == b""
@@ -405,7 +405,7 @@ def test_a_key_of_any_characters(start):
 
 
 def test_a_signature_in_capitals_is_wrong(raw):
-    """jupyter-protocol 1.2: lowercase hex."""
+    """Lowercase hex."""
     parts = parts_of(raw)
     raw.send_frames("shell", [DELIMITER, raw.sign(parts).upper(), *parts])
 
@@ -414,7 +414,7 @@ def test_a_signature_in_capitals_is_wrong(raw):
 
 
 def test_a_client_that_comes_back_with_its_identity_wins(kernel):
-    """ROUTER_HANDOVER on shell, control and stdin (jupyter-protocol 1.13)."""
+    """ROUTER_HANDOVER on shell, control and stdin."""
     first = kernel.connect(identity=b"same", channels=("shell", "control", "stdin"))
     for channel in ("shell", "control"):
         msg_id = first.send(channel, "kernel_info_request", {})
@@ -438,7 +438,7 @@ def test_a_client_that_comes_back_with_its_identity_wins(kernel):
 
 
 def test_replies_to_clients_that_are_gone_do_no_harm(kernel):
-    """jupyter-protocol 1.10: servers ask on sockets that they close at once."""
+    """Servers ask on sockets that they close at once."""
     asked = []
     for _ in range(20):
         other = kernel.connect(channels=("shell", "control"))
@@ -453,7 +453,7 @@ def test_replies_to_clients_that_are_gone_do_no_harm(kernel):
 
 
 def test_two_clients_share_outputs_but_not_replies(kernel):
-    """jupyter-protocol 1.13: broadcast on IOPub with the right parent; replies only to the sender."""
+    """Broadcast on IOPub with the right parent; replies only to the sender."""
     other = kernel.connect()
     other.welcome()
     kernel.take("iopub", lambda m: m.type == "iopub_welcome")
@@ -468,7 +468,7 @@ def test_two_clients_share_outputs_but_not_replies(kernel):
 
 
 def test_every_process_has_its_own_session_id(start):
-    """jupyter-protocol 1.2: a new session is how clients see a restart."""
+    """A new session is how clients see a restart."""
     assert start().kernel_session != start().kernel_session
 
 

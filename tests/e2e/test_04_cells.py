@@ -44,7 +44,7 @@ def test_the_namespace_is_main_and_has_none_of_our_names(fresh):
 
 
 def test_main_has_no_file_and_argv_is_an_interactive_one(kernel):
-    """clients.md 8.B.44: no __file__; '' in sys.path; the executable is the Python that was asked."""
+    """No __file__; '' in sys.path; the executable is the Python that was asked."""
     assert kernel.run(
         "import sys\n"
         "print('__file__' in globals(), sys.path[0] == '', sys.executable)") == out(
@@ -527,7 +527,7 @@ def test_ipython_display_where_ipython_is_not(fresh, without_ipython):
 
 
 def test_raw_display_and_metadata(kernel, without_ipython):
-    """clients.md 8.B.32: display(dict, raw=True, metadata=…)."""
+    """Display(dict, raw=True, metadata=…)."""
     assert kernel.run(
         "display({'text/plain': 'p', 'application/x+json': {'a': 1}}, raw=True, "
         "metadata={'m': 2})") == [
@@ -535,7 +535,7 @@ def test_raw_display_and_metadata(kernel, without_ipython):
 
 
 def test_nan_never_reaches_the_wire(kernel):
-    """clients.md 8.A.8: strict JSON; Result's parsing would accept NaN, so look at the value."""
+    """Strict JSON; Result's parsing would accept NaN, so look at the value."""
     shown = kernel.run("display({'application/json': {'x': float('nan'), 'y': [float('inf')]}}, "
                        "raw=True)")
     value = shown[0][1]["application/json"]

@@ -138,7 +138,17 @@ def test_idle_is_left_alone(kernel, interrupt):
     """Issue: idle: ignored. The next cell is not hit by it."""
     for _ in range(5):
         interrupt(kernel)
+    kernel.kernel_info("control")
     assert kernel.run("import time\ntime.sleep(0.3)\n'whole'") == [("result", text("'whole'"))]
+
+
+@pytest.mark.parametrize("way", [by_signal, by_group], ids=lambda w: w.__name__)
+def test_a_signal_before_a_request_does_not_hit_it(kernel, way):
+    """Idle: ignored, also when the next request is there before the kernel looks."""
+    for _ in range(40):
+        way(kernel)
+        assert kernel.run("import time\ntime.sleep(0.005)\n'whole'") == [
+            ("result", text("'whole'"))]
 
 
 def test_a_queued_cell_after_an_interrupt_is_aborted(kernel, tmp_path):
@@ -188,7 +198,7 @@ def test_an_interrupt_before_python_is_ready(start, tmp_path):
 
 
 def test_the_reply(kernel):
-    """jupyter-protocol 1.6: {status: ok}, also when idle."""
+    """: {status: ok}, also when idle."""
     assert kernel.interrupt().content == {"status": "ok"}
     assert kernel.ask("shell", "interrupt_request").content == {"status": "ok"}
 
@@ -246,7 +256,7 @@ def test_a_handler_of_the_users_own(kernel, interrupt):
 
 
 def test_a_signal_to_oneself_is_forwarded(kernel):
-    """design.md 4: a SIGINT that user code sends to its own process is forwarded as it is."""
+    """A SIGINT that user code sends to its own process is forwarded as it is."""
     result = kernel.fail("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\n"
                          "time.sleep(60)", timeout=5)
     assert result.outputs == [INTERRUPTED]
@@ -256,7 +266,7 @@ def test_a_signal_to_oneself_is_forwarded(kernel):
 
 
 def test_a_signal_straight_to_the_worker_is_an_interrupt(kernel):
-    """design.md 4: VS Code signals descendants one by one; two within 100 ms are one."""
+    """VS Code signals descendants one by one; two within 100 ms are one."""
     cell = kernel.started(WAITS["sleep"])
     os.kill(kernel.worker, signal.SIGINT)
     os.kill(kernel.pid, signal.SIGINT)

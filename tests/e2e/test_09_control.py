@@ -124,7 +124,7 @@ def test_every_request_has_its_own_busy_and_idle(kernel):
 
 
 def test_control_requests_are_handled_in_order(kernel):
-    """jupyter-protocol 1.6: strictly one at a time, in order."""
+    """Strictly one at a time, in order."""
     kinds = ["kernel_info_request", "connect_request", "interrupt_request"] * 10
     asked = [kernel.send("control", kind, {}) for kind in kinds]
     got = []
@@ -140,7 +140,7 @@ def test_control_requests_are_handled_in_order(kernel):
     "for i in range(20_000): display(i)",
 ])
 def test_control_during_a_flood(kernel, code):
-    """design.md 3: control and heartbeat are looked at between slices."""
+    """Control and heartbeat are looked at between slices."""
     msg_id = kernel.send_execute(code)
     for _ in range(20):
         assert kernel.kernel_info("control", timeout=2).content["status"] == "ok"
