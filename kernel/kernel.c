@@ -104,21 +104,21 @@ static void spawn_worker(struct kernel *kernel)
 /* The version as pinned, or what the library's name tells, until Python says it. */
 static void guess_version(struct kernel *kernel)
 {
+    static const char prefix[] = "libpython";
     const char *version = kernel->options->python_version;
-    const char *name = kernel->options->libpython;
-    int major = 3, minor = 11;
+    const char *library = kernel->options->libpython;
+    size_t n;
 
-    if (version) {
-        (void)snprintf(kernel->python_version, sizeof kernel->python_version, "%s", version);
-        return;
+    if (!version) {
+        const char *name = library ? strstr(library, prefix) : NULL;
+
+        version = name ? name + sizeof prefix - 1 : "3";
     }
-    name = name ? strstr(name, "libpython") : NULL;
-    if (name && sscanf(name, "libpython%d.%d", &major, &minor) == 2) {
-        (void)snprintf(kernel->python_version, sizeof kernel->python_version, "%d.%d", major,
-                       minor);
-        return;
+    n = strspn(version, "0123456789.");
+    while (n > 0 && version[n - 1] == '.') {
+        n--;
     }
-    (void)snprintf(kernel->python_version, sizeof kernel->python_version, "3");
+    (void)snprintf(kernel->python_version, sizeof kernel->python_version, "%.*s", (int)n, version);
 }
 
 /* Sockets, keys and the rest of what messages need. -> 0 or negative, and a line. */

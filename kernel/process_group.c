@@ -56,6 +56,16 @@ static int read_stat(pid_t pid, char text[1024], const char **ret_fields)
     return 0;
 }
 
+/* The fields begin " S ppid pgrp": state, parent, group (proc(5)). */
+static bool lives_in(const char *fields, pid_t group)
+{
+    const char *at = strlen(fields) > 3 ? fields + 3 : "";
+    char *end;
+
+    (void)strtol(at, &end, 10);
+    return strtol(end, NULL, 10) == group && fields[1] != 'Z' && fields[1] != 'X';
+}
+
 size_t process_group_each(pid_t group, void (*visit)(pid_t pid, void *arg), void *arg)
 {
     DIR *proc = opendir("/proc");
@@ -64,15 +74,11 @@ size_t process_group_each(pid_t group, void (*visit)(pid_t pid, void *arg), void
 
     while (proc && (entry = readdir(proc))) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        char text[1024], state;
+        char text[1024];
         const char *fields;
-        int its_group;
 
-        if (pid <= 0 || pid == group || read_stat(pid, text, &fields) < 0) {
-            continue;
-        }
-        if (sscanf(fields, " %c %*d %d", &state, &its_group) == 2 && its_group == group &&
-            state != 'Z' && state != 'X') {
+        if (pid > 0 && pid != group && read_stat(pid, text, &fields) == 0 &&
+            lives_in(fields, group)) {
             found++;
             visit(pid, arg);
         }

@@ -86,7 +86,8 @@ def test_an_error_stops_the_run(execute):
 
 
 @pytest.mark.parametrize("code, evalue", [
-    ("import sys\nsys.exit()", ""), ("raise SystemExit(0)", "0"), ("import sys\nsys.exit('t')", "t"),
+    ("import sys\nsys.exit()", ""), ("raise SystemExit(0)", "0"),
+    ("import sys\nsys.exit('t')", "t"),
 ])
 def test_system_exit_is_an_error_of_the_cell(execute, code, evalue):
     """C014: papermill decides by ename and evalue; the kernel lives on."""
@@ -103,6 +104,7 @@ def test_input_fails_at_once(execute):
 
 def test_nothing_is_left_after_a_run(execute):
     """Kernel and worker have ended when execute() returns, or right after."""
-    notebook = execute([PID, "import subprocess\np = subprocess.Popen(['sleep', '60'])\nprint(p.pid)"])
+    notebook = execute([PID, "import subprocess\n"
+                             "p = subprocess.Popen(['sleep', '60'])\nprint(p.pid)"])
     (_, child), = of_cell(notebook.cells[1])
     assert all(gone(pid, 1) for pid in [*pids(notebook), int(child)])

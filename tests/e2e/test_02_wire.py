@@ -270,7 +270,7 @@ def test_a_nul_in_code_is_a_syntax_error(raw):
 
 
 def test_unknown_keys_in_content_are_ignored(raw):
-    """."""
+    """Newer clients send keys that we do not know."""
     content = {**EXECUTE, "cellId": 5, "nested": {"code": "raise SystemError"}}
     msg_id = raw.send("shell", "execute_request", content)
     assert raw.finish(msg_id, request=content).outputs == [("stdout", "666\n")]
@@ -338,7 +338,8 @@ def test_nesting_below_the_limit_is_fine(raw):
 
 @pytest.mark.parametrize("header", [
     b'  {"msg_id" : "odd-1",\n\t"msg_type":"execute_request" }  ',
-    b'{"msg_type":"execute_request","zz":{"a":[1.0,1e400,0.10000000000000001,null]},"msg_id":"odd-2"}',
+    b'{"msg_type":"execute_request","zz":{"a":[1.0,1e400,0.10000000000000001,null]},'
+    b'"msg_id":"odd-2"}',
     b'{"msg_id":"odd-3","msg_type":"execute_request","subshell_id":null,"username":"\\u00fc\\/"}',
     '{"msg_id":"odd-4-ü😀","msg_type":"execute_request","date":"yesterday"}'.encode(),
     b'{"msg_id":"odd-5","msg_type":"execute_request","big":123456789012345678901234567890}',

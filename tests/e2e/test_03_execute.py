@@ -1,6 +1,6 @@
 """
-Issue 1: statuses, order, counters and abort rules of requests (jupyter-protocol
-1.3-1.7 and 1.13), whatever the cells compute.
+Issue 1: statuses, order, counters and abort rules of requests, whatever
+the cells compute.
 """
 
 import os
@@ -38,7 +38,8 @@ def test_the_reply_has_the_metadata_that_clients_read(kernel):
 
 def test_code_is_echoed_unchanged(kernel):
     """Execute_input has the very text, escapes and line ends included (Result compares)."""
-    for code in ("'\\u00e9'", "'é😀\u2028'", "1\r\n2\r\n", "\t\n\n1 # \x7f", '"\\"\\\\/"', " " * 5000):
+    for code in ("'\\u00e9'", "'é😀\u2028'", "1\r\n2\r\n", "\t\n\n1 # \x7f", '"\\"\\\\/"',
+                 " " * 5000):
         kernel.execute(code)
 
 
@@ -86,7 +87,7 @@ def test_a_silent_error_is_replied(kernel):
 
 
 def test_store_history_off_leaves_no_trace(fresh):
-    """1.4.4 and In, Out and the counter do not move."""
+    """In, Out and the counter do not move."""
     fresh.run("first = 1\n10")
     shown = fresh.run("20", store_history=False)
     assert shown == [("result", text("20"))]
@@ -255,7 +256,7 @@ def test_control_requests_do_not_end_the_cell(kernel):
 
 
 def test_payload_is_empty_and_ask_exit_on_exit(start):
-    """Issue: exit()/quit() with the ask_exit payload; C014 5: the reply comes first, then status 0."""
+    """Issue: exit()/quit() with the ask_exit payload; C014 5: first the reply, then the end."""
     for call in ("exit()", "quit()"):
         kernel = start()
         result = kernel.execute(f"print('bye')\n{call}")

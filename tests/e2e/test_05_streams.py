@@ -336,7 +336,8 @@ def test_stderr_is_bounded_too(kernel):
 
 def test_children_are_bounded_too(kernel):
     """fd-level output counts as the stream it belongs to."""
-    result = kernel.execute("import os\nrc = os.system('head -c 3000000 /dev/zero | tr \"\\\\0\" x')",
+    result = kernel.execute("import os\n"
+                            "rc = os.system('head -c 3000000 /dev/zero | tr \"\\\\0\" x')",
                             timeout=60)
     head, tail = bounded(result, 1_000_000)
     assert head == "x" * 1_000_000 and tail.lstrip("\n") == "x" * 20_000
@@ -367,7 +368,7 @@ def test_no_bound(start):
 
 
 def test_threads_speak_in_their_cell_after_its_idle(kernel):
-    """C006: with an event instead of time: each tick belongs to the cell that started the thread."""
+    """C006: with an event instead of time: each tick belongs to the thread's first cell."""
     code = ("import threading\ngo = threading.Semaphore(0)\ndef worker():\n"
             "    for i in range(3):\n        go.acquire()\n        print(\"tick\", i)\n"
             "t = threading.Thread(target=worker)\nt.start()\nprint(\"started\")")

@@ -225,7 +225,7 @@ def test_sys_stdin_and_children_see_the_end_at_once(start):
 
 
 def test_the_debugger_asks(kernel):
-    """C023: breakpoint() in a cell; the cell's own source is shown; 'q' stops quietly or BdbQuit."""
+    """C023: breakpoint() in a cell; the cell's source is shown; 'q' ends it."""
     code = "def g(a):\n    b = a + 1\n    breakpoint()\n    return b\nprint(g(1))"
     for answers, last in ((["p b", "w", "c"], "2\n"), (["p b", "q"], None)):
         msg_id = kernel.send_execute(code, allow_stdin=True)

@@ -221,7 +221,8 @@ def test_a_child_that_ignores_sigterm_goes_too(start):
     kernel = start()
     (_, pid), = kernel.run(
         "import subprocess\np = subprocess.Popen(['sh', '-c', 'trap \"\" TERM INT; echo ready; "
-        "while :; do sleep 1; done'], stdout=subprocess.PIPE)\nx = p.stdout.readline()\nprint(p.pid)")
+        "while :; do sleep 1; done'], stdout=subprocess.PIPE)\n"
+        "x = p.stdout.readline()\nprint(p.pid)")
     kernel.request_shutdown()
     kernel.exit_status(3)
     kernel.check_gone()
@@ -376,7 +377,8 @@ def test_death_seen_although_a_grandchild_holds_the_pipes(start):
     kernel = start()
     kernel.expect_log(r"einkorn: the Python process .*")
     code = ("import os, subprocess\n"
-            "q = subprocess.Popen(['sleep', '58'], start_new_session=True)\nprint(q.pid, flush=True)\n"
+            "q = subprocess.Popen(['sleep', '58'], start_new_session=True)\n"
+            "print(q.pid, flush=True)\n"
             "os._exit(4)")
     begin = time.monotonic()
     result = kernel.execute(code)

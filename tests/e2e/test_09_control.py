@@ -1,6 +1,5 @@
 """
-Design promise 3 and the issue's "Kernel process": control, heartbeat and kernel_info
-answer whatever Python does.
+Issue 1, "Kernel process": control, heartbeat and kernel_info answer whatever Python does.
 """
 
 import os
