@@ -35,6 +35,7 @@ struct execution *execution_new(const struct wire_message *message, struct origi
     self = xcalloc(1, sizeof *self + size);
     at = self->bytes;
     self->origin = origin_ref(origin);
+    self->arrived_us = abort_window_now_us();
     self->metadata = slice_store(&at, message->metadata);
     self->content = slice_store(&at, message->content);
     self->buffers = buffers;
@@ -83,6 +84,7 @@ void lane_release(struct lane *self)
 {
     struct execution *execution;
 
+    abort_window_release(&self->window);
     execution_destroy(&self->current);
     while ((execution = take_first(self))) {
         execution_destroy(&execution);
@@ -216,7 +218,7 @@ void lane_put(struct kernel *kernel, struct execution **execution_p)
     struct execution *execution = *execution_p;
 
     *execution_p = NULL;
-    if (kernel->stopping) {
+    if (kernel->stopping || abort_window_covers(&self->window, execution->origin->header)) {
         refuse(kernel, &execution, "aborted", NULL, NULL);
         return;
     }
@@ -270,13 +272,14 @@ void lane_done(struct kernel *kernel, uint64_t number, struct slice content, str
     if (failed && execution->stop_on_error && !execution->silent) {
         /*
          * Aborted is what the client sent before it could know of the error:
-         * what waits here, and what lies in the sockets. What it sends after
-         * the reply, which leaves below, is a new decision.
+         * what waits here, what lies in the sockets, and what is on its way.
+         * What it sends after the reply, which leaves below, is a new decision.
          */
         router_drain(kernel);
         aborted = self->first;
         self->first = NULL;
         self->last = &self->first;
+        abort_window_open(&self->window, execution->origin->header, execution->arrived_us);
     }
     finish(kernel, execution, failed ? "error" : "ok", (struct slice){content.p + 1, content.n - 1},
            metadata);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "bridge/slice.h"
+#include "kernel/abort_window.h"
 #include "kernel/origin.h"
 
 struct kernel;
@@ -23,9 +24,10 @@ struct execution {
     bool silent;
     bool store_history; /* and not silent, and the code not blank: the count advances */
     bool stop_on_error;
-    uint32_t count;    /* what the cell shows, once it runs */
-    char started[40];  /* when it was handed to Python, ISO 8601 */
-    struct slice code; /* raw JSON string */
+    uint32_t count;     /* what the cell shows, once it runs */
+    int64_t arrived_us; /* CLOCK_MONOTONIC */
+    char started[40];   /* when it was handed to Python, ISO 8601 */
+    struct slice code;  /* raw JSON string */
     struct slice metadata, content;
     size_t buffers;
     struct slice *buffer;
@@ -39,13 +41,17 @@ void execution_destroy(struct execution **self_p);
 struct lane {
     struct execution *current; /* with Python; its number is origin->number */
     struct execution *first, **last;
-    uint32_t next_count; /* of the next cell that counts; starts at 1 */
+    uint32_t next_count;        /* of the next cell that counts; starts at 1 */
+    struct abort_window window; /* after an error: requests that are still on their way */
 };
 
 void lane_init(struct lane *self);
 void lane_release(struct lane *self);
 
-/* Appends a request (takes it) and starts it if nothing stands before it. */
+/*
+ * Appends a request (takes it) and starts it if nothing stands before it. One
+ * that was sent before the client could know of an error is aborted at once.
+ */
 void lane_put(struct kernel *kernel, struct execution **execution_p);
 
 /* Starts what can be started: nothing runs, and Python is ready or will never be. */
