@@ -392,6 +392,8 @@ enum { LINK_FORGOTTEN_MAX = 32 };
  */
 struct link_reader {
     int fd;                 /* not owned */
+    int bell;               /* eventfd: readable while a request, but no answer, is filed */
+    int watch;              /* epoll of fd and bell: see link_reader_fd */
     pthread_mutex_t mutex;  /* the fields below; held for moments only */
     bool reading;           /* a thread is in poll/read on fd */
     _Atomic uint32_t filed; /* futex word: counts filings and ends of reading */
@@ -406,8 +408,14 @@ struct link_reader {
     struct link_request *partial; /* the header is whole, the payload not yet */
     size_t payload_n;
 };
-int link_reader_init(struct link_reader *self, int fd);
+int link_reader_init(struct link_reader *self, int fd); /* -> 0, -errno */
 void link_reader_release(struct link_reader *self);
+
+/*
+ * An fd for an event loop: readable when link_reader_poll is worth a call, that
+ * is when bytes have come or another thread has filed a request. Borrowed.
+ */
+int link_reader_fd(const struct link_reader *self);
 
 /*
  * Waits for the next request of a kind: SHELL, COMM, URGENT in their order

@@ -10,18 +10,50 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "bridge/link_futex.h"
 #include "bridge/xalloc.h"
 
+/* -> an epoll fd that tells of both, -errno. */
+static int watch_both(int fd, int bell)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int watch = epoll_create1(EPOLL_CLOEXEC);
+    if (watch >= 0 && epoll_ctl(watch, EPOLL_CTL_ADD, fd, &event) == 0 &&
+        epoll_ctl(watch, EPOLL_CTL_ADD, bell, &event) == 0) {
+        return watch;
+    }
+    int error = -errno;
+    if (watch >= 0) {
+        close(watch);
+    }
+    return error;
+}
+
 int link_reader_init(struct link_reader *self, int fd)
 {
-    *self = (struct link_reader){.fd = fd};
+    int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int watch = bell >= 0 ? watch_both(fd, bell) : -errno;
+    if (watch < 0) {
+        if (bell >= 0) {
+            close(bell);
+        }
+        return watch;
+    }
+    *self = (struct link_reader){.fd = fd, .bell = bell, .watch = watch};
     for (size_t i = 0; i < LINK_REQUEST_END; i++) {
         self->queue_end[i] = &self->queue[i];
     }
     return -pthread_mutex_init(&self->mutex, NULL);
+}
+
+int link_reader_fd(const struct link_reader *self)
+{
+    return self->watch;
 }
 
 void link_request_destroy(struct link_request **self_p)
@@ -42,9 +74,22 @@ void link_reader_release(struct link_reader *self)
     }
     link_request_destroy(&self->partial);
     (void)pthread_mutex_destroy(&self->mutex);
+    close(self->watch);
+    close(self->bell);
 }
 
 /* ---- queues: under the mutex ------------------------------------------------ */
+
+/* An event loop may wait for what another thread has read: see link_reader_fd. */
+static void ring_or_hush(struct link_reader *self)
+{
+    uint64_t count = 1;
+    if (self->queue[LINK_SHELL] || self->queue[LINK_COMM] || self->queue[LINK_URGENT]) {
+        (void)!write(self->bell, &count, sizeof count);
+    } else {
+        (void)!read(self->bell, &count, sizeof count);
+    }
+}
 
 /* Takes the first request of a kind, or the one with the number. -> NULL: none. */
 static struct link_request *unfile(struct link_reader *self, enum link_request_kind kind,
@@ -58,6 +103,7 @@ static struct link_request *unfile(struct link_reader *self, enum link_request_k
                 self->queue_end[kind] = p;
             }
             request->next = NULL;
+            ring_or_hush(self);
             return request;
         }
     }
@@ -84,6 +130,7 @@ static void file_request(struct link_reader *self, struct link_request *request)
     }
     *self->queue_end[request->kind] = request;
     self->queue_end[request->kind] = &request->next;
+    ring_or_hush(self);
 }
 
 /* ---- reading: by the thread that has the role ----------------------------------- */

@@ -129,17 +129,28 @@ static void py_drop_idle_exception(void)
     }
 }
 
-/* A request that another thread filed is taken at once; the loop would not wake up for it. */
+/* Lets the event loop turn until there is something to read. -> 1: look, 0: it has no work. */
+static int py_idle(void)
+{
+    PyObject *answer = PyObject_CallFunction(half_hook_b(HOOK_IDLE), "i", port_link_fd());
+    int look = answer != NULL ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    if (look < 0) {
+        py_drop_idle_exception();
+        return 0;
+    }
+    return look;
+}
+
+/* What came may have been for another thread: then the loop goes on. */
 static int py_next(struct link_request **ret_request)
 {
-    int error = port_link_poll(ret_request);
+    int error;
+    do {
+        error = port_link_poll(ret_request);
+    } while (error == -EAGAIN && py_idle() > 0);
     if (error != -EAGAIN) {
         return error;
-    }
-    PyObject *done = PyObject_CallFunction(half_hook_b(HOOK_IDLE), "i", port_link_fd());
-    Py_XDECREF(done);
-    if (done == NULL) {
-        py_drop_idle_exception();
     }
     error = py_port_link_wait(ret_request);
     if (error == LINK_EINTERRUPTED) {

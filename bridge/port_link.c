@@ -205,5 +205,5 @@ int port_link_poll(struct link_request **ret_request)
 
 int port_link_fd(void)
 {
-    return door.reader.fd;
+    return link_reader_fd(&door.reader);
 }

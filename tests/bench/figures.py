@@ -7,6 +7,8 @@ Nothing here waits by sleeping where an event tells more; only an idle kernel
 is waited for by looking at its processor time.
 """
 
+import os
+import select
 import time
 
 import client
@@ -127,19 +129,22 @@ def interrupts(spec):
 
 def held(spec):
     """
-    A control round trip while the cell sleeps in C without giving the GIL away. The reply
-    may not come before the cell's end; the sleep is what bounds it then.
+    A control round trip while the cell waits in C without giving the GIL away. It is C
+    that says through a FIFO when this has begun; the reply may not come before its end.
     """
     with spec.start() as kernel:
         kernel.ready().run("import ctypes; c = ctypes.PyDLL(None)")
-        request = kernel.send_cell(
-            f"print('go', flush=True)\nc.usleep({int(HELD * 1e6)})")
-        kernel.until_text(request)
-        assert not kernel.socket("shell").poll(0), "the cell has ended too early"
+        path = kernel.directory / "held"
+        os.mkfifo(path)
+        fifo = os.open(path, os.O_RDWR)
+        request = kernel.send_cell(f"c.system(b'echo > {path}; exec sleep {HELD}')")
+        begun = select.select([fifo], [], [], client.DEADLINE)[0]
+        os.close(fifo)
+        assert begun, "the cell does not begin"
         begin = time.perf_counter()
         kernel.reply("control", kernel.send("control", "kernel_info_request", {}))
         seconds = time.perf_counter() - begin
-        client.check_ok(kernel.reply("shell", request), "usleep")
+        client.check_ok(kernel.reply("shell", request), "system")
         return {"control_gil_held": seconds}
 
 

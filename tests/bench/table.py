@@ -58,9 +58,9 @@ READING = """\
 
 - Every figure is the median over the rounds, with the least and the greatest in
   parentheses. In each round every kernel is measured once, in turn.
-- *times less* is ipykernel's figure divided by Einkorn's, taken round by round
-  (both met the same machine then); the median of these, not the quotient of the
-  two medians beside it.
+- *ipykernel ÷ Einkorn* is taken round by round (both met the same machine then);
+  it is the median of these quotients, not the quotient of the two medians beside
+  it. “5.0×” says that Einkorn needs a fifth.
 - *goal* is what Einkorn is held to: a least ratio (“12×”), or a bound for its
   own figure (“≤ 14 MB”).
 - A client that speaks bare ZeroMQ holds the watch. It parses nothing before the
@@ -71,7 +71,9 @@ READING = """\
 - PSS counts a page that several processes map by its share. Other Pythons that
   run on the machine make it smaller, ipykernel's a little more than ours: the
   client runs the same executable.
-- Text of all prints and the number of displays are checked to be complete.
+- Text of all prints and the number of displays are checked to be complete. How
+  many messages carry the text is a choice: Einkorn puts together what is written
+  in quick succession, flushed or not, and shows it within 50 ms.
 
 The command, which also builds Einkorn and makes the environment:
 
@@ -155,7 +157,7 @@ def judged(goal, ours, unit, times):
 
 
 def page(facts, body, names):
-    head = ["", *names, *(f"times less than {name}" for name in names[1:]), "goal", "met"]
+    head = ["", *names, *(f"{name} ÷ {names[0]}" for name in names[1:]), "goal", "met"]
     marks = ["---"] + ["---:"] * (len(head) - 2) + ["---"]
     lines = ["| " + " | ".join(cells) + " |" for cells in (head, marks, *body)]
     made = [f"- {name}: {value}" for name, value in facts.items()]

@@ -180,6 +180,23 @@ def test_input_from_a_thread_after_idle(kernel):
     assert kernel.run("t2.join(5)\nlate") == [("result", text("['now']"))]
 
 
+def test_input_from_a_thread_while_the_event_loop_turns(fresh):
+    """The thread reads what comes for all; the loop must neither miss a cell nor stand still."""
+    code = ("import asyncio, threading\nturns = []\nlate = []\n"
+            "async def turn():\n    while True:\n        turns.append(1)\n        await asyncio.sleep(0.01)\n"
+            "task = asyncio.create_task(turn())\n"
+            "t3 = threading.Thread(target=lambda: late.append(input('meanwhile? ')))\nt3.start()")
+    msg_id, request = ask(fresh, code)
+    assert finish(fresh, msg_id, code).outputs == []
+    for _ in range(20):
+        assert fresh.run("6 * 7") == [("result", text("42"))]
+    fresh.answer(request, "now")
+    assert fresh.run("t3.join(5)\nlate") == [("result", text("['now']"))]
+    # Nothing comes for a while but the loop's own timer: a cell that waits for it ends.
+    assert fresh.run("n = len(turns)") == []
+    assert fresh.run("while len(turns) < n + 5: await asyncio.sleep(0.01)") == []
+
+
 def test_the_asking_client_is_asked(kernel):
     """The identity of the execute_request; others hear nothing."""
     other = kernel.connect(channels=("shell", "stdin"))

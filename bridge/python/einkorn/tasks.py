@@ -146,13 +146,14 @@ def _is_users(frame):
 
 
 def idle(fd):
-    """Turn the loop until ``fd`` (a file descriptor) is readable; return at once without work.
+    """Turn the loop until ``fd`` (a file descriptor) is readable; return True then.
 
-    Never raises for what tasks and callbacks do: that goes to the loop's exception handler.
+    Returns False at once if the loop has no work.  Never raises for what tasks and callbacks do:
+    that goes to the loop's exception handler.
     """
     loop = _loop
     if loop is None or loop.is_closed() or loop.is_running() or not _has_work(loop):
-        return
+        return False
     readable = False
 
     def stop():
@@ -166,12 +167,13 @@ def idle(fd):
             try:
                 loop.run_forever()
             except KeyboardInterrupt:
-                return
+                pass  # there is nothing to interrupt
             except SystemExit as error:
                 _report(loop, error)
     finally:
         if not loop.is_closed():
             loop.remove_reader(fd)
+    return readable
 
 
 def _finish(loop, task):

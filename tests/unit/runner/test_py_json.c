@@ -78,8 +78,8 @@ ParameterizedTest(size_t *index, py_json, values_are_written_as_json, .init = in
     cr_assert(value != NULL);
     cr_expect(eq(int, py_json_put(&buffer, value), 0));
     buffer_put_char(&buffer, '\0');
-    cr_expect(eq(str, (char *)buffer.p, (char *)written[*index].json), "%s",
-              written[*index].expression);
+    cr_expect_str_eq((const char *)buffer.p, written[*index].json, "%s",
+                     written[*index].expression);
     Py_DECREF(value);
     buffer_release(&buffer);
 }
