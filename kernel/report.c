@@ -46,6 +46,17 @@ void report_start(int outcome, struct slice written, const char *python, struct 
     buffer_put_char(ret_text, '\0');
 }
 
+/* faulthandler ends with the names of all extension modules: hundreds, with pandas. */
+static void cut_modules(struct buffer *text)
+{
+    static const char list[] = "\n\nExtension modules:";
+    const uint8_t *at = text->n > 0 ? memmem(text->p, text->n, list, sizeof list - 1) : NULL;
+
+    if (at) {
+        text->n = (size_t)(at - text->p) + 1;
+    }
+}
+
 void report_stack(int side_fd, struct buffer *ret_text)
 {
     uint8_t bytes[4096];
@@ -54,6 +65,7 @@ void report_stack(int side_fd, struct buffer *ret_text)
     while (ret_text->n < STACK_MAX && (n = read(side_fd, bytes, sizeof bytes)) > 0) {
         buffer_put(ret_text, bytes, (size_t)n);
     }
+    cut_modules(ret_text);
     if (ret_text->n > 0) {
         buffer_put_char(ret_text, '\0');
     }
