@@ -46,7 +46,7 @@ static int parse_zone(const char *text, int64_t *ret_seconds)
     if (!end || *end != '\0') {
         return -EINVAL;
     }
-    *ret_seconds = (*text == '-' ? -60 : 60) * (offset.tm_hour * 60 + offset.tm_min);
+    *ret_seconds = (*text == '-' ? -60 : 60) * ((int64_t)offset.tm_hour * 60 + offset.tm_min);
     return 0;
 }
 
