@@ -163,7 +163,7 @@ int main(int argc, char **argv)
         launcher_fail(LAUNCHER_ERUNNER, "%s: %s", self.runner, strerror(errno));
     }
     if (self.libpython == NULL) {
-        self.libpython = launcher_ask_libpython(self.python);
+        launcher_ask(&self);
     }
     if (*self.libpython == '\0') {
         int error = launcher_exec_stock(&self);

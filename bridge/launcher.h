@@ -32,11 +32,11 @@ void launcher_fail(enum launcher_status status, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 
 /*
- * Asks the target Python for the file of its shared library, by running it.
- * Ends the process if that Python does not run or is unfit. -> a text that stays,
- * "" where it has no such file.
+ * Asks the target Python what it is, by running it: `python` becomes its
+ * sys.executable, `libpython` the file of its shared library, "" where it has
+ * none. Ends the process if that Python does not run or is unfit.
  */
-const char *launcher_ask_libpython(const char *python);
+void launcher_ask(struct launcher *self);
 
 /* Ends the process if a version text as of sys.version is not one the runner fits. */
 void launcher_check_version(const char *python, const char *version);

@@ -21,7 +21,10 @@ enum {
     ANSWER_MS = 20000, /* a cold start from a slow disk takes seconds */
 };
 
-/* Two lines: sys.version without its newlines, and the library's file if it is there. */
+/*
+ * Three lines: sys.version without its newlines, sys.executable (the path asked
+ * may be a script that finds one), and the library's file if it is there.
+ */
 static const char question[] =
     "import os, sys, sysconfig\n"
     "name, multiarch = map(sysconfig.get_config_var, ('INSTSONAME', 'MULTIARCH'))\n"
@@ -32,6 +35,7 @@ static const char question[] =
     "files = [file for file in files if '.so' in file and os.path.isfile(file)]\n"
     "free = 'free-threading' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''\n"
     "print(sys.version.replace('\\n', ' '), free)\n"
+    "print(sys.executable)\n"
     "print(files[0] if files else '')\n";
 
 /* What the stock interpreter runs; its arguments are RUNNER FDS PID LIBRARY MAX. */
@@ -118,22 +122,33 @@ void launcher_check_version(const char *python, const char *version)
     }
 }
 
-const char *launcher_ask_libpython(const char *python)
+/* Ends a line of the answer. -> the next one, or NULL. */
+static char *next_line(char *line)
+{
+    char *end = line != NULL ? strchr(line, '\n') : NULL;
+    if (end == NULL) {
+        return NULL;
+    }
+    *end = '\0';
+    return end + 1;
+}
+
+void launcher_ask(struct launcher *self)
 {
     static char answer[ANSWER_MAX];
-    int error = ask(python, answer);
+    int error = ask(self->python, answer);
     if (error == -ECHILD) {
-        launcher_fail(LAUNCHER_EPYTHON, "%s does not run", python);
+        launcher_fail(LAUNCHER_EPYTHON, "%s does not run", self->python);
     }
-    char *line = error == 0 ? strchr(answer, '\n') : NULL;
-    if (line == NULL) {
-        launcher_fail(LAUNCHER_EPYTHON, "%s does not say where its library is: %s", python,
+    char *executable = error == 0 ? next_line(answer) : NULL;
+    char *library = next_line(executable);
+    if (next_line(library) == NULL) {
+        launcher_fail(LAUNCHER_EPYTHON, "%s does not say where its library is: %s", self->python,
                       error != 0 ? strerror(-error) : "no answer");
     }
-    *line++ = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    launcher_check_version(python, answer);
-    return line;
+    launcher_check_version(self->python, answer);
+    self->python = executable;
+    self->libpython = library;
 }
 
 int launcher_exec_stock(const struct launcher *self)

@@ -167,7 +167,7 @@ struct link_memory {
 };
 int link_memory_create(int *ret_fd);                         /* sealed memfd with a fresh page */
 int link_memory_map(int fd, struct link_memory *ret_memory); /* -> 0, -errno, LINK_ECORRUPT */
-int link_memory_hide_from_forks(struct link_memory *self); /* MADV_DONTFORK; -> 0, -errno */
+int link_memory_hide_from_forks(struct link_memory *self);   /* MADV_DONTFORK; -> 0, -errno */
 void link_memory_release(struct link_memory *self);
 
 /* ---- the worker's end: producer -------------------------------------------- */

@@ -16,6 +16,7 @@
 #include "kernel/door.h"
 #include "kernel/log.h"
 #include "kernel/parent_watch.h"
+#include "kernel/python_path.h"
 #include "kernel/router.h"
 #include "kernel/signals.h"
 #include "kernel/stop.h"
@@ -181,7 +182,7 @@ static void init_czmq(void)
 static void init(struct kernel *kernel, const struct options *options)
 {
     kernel->options = options;
-    kernel->python = options->python;
+    kernel->python = python_path(options->python);
     kernel->supervisor.pidfd = -1;
     kernel->door_timer = kernel->output_timer = kernel->interrupt_timer = -1;
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
@@ -213,6 +214,7 @@ static void release(struct kernel *kernel)
     paths_release(&kernel->paths);
     buffer_release(&kernel->start_text);
     free(kernel->start_error);
+    free(kernel->python);
     if (kernel->signal_fd >= 0) {
         (void)close(kernel->signal_fd);
     }

@@ -32,7 +32,7 @@ enum worker_state {
 
 struct kernel {
     const struct options *options;
-    const char *python; /* the Python that runs the cells */
+    char *python; /* the Python that runs the cells */
     struct paths paths;
     struct connection connection;
     struct session session;

@@ -24,6 +24,7 @@
 #include "bridge/buffer.h"
 #include "bridge/xalloc.h"
 #include "kernel/paths.h"
+#include "kernel/python_path.h"
 #include "kernelspec/probe.h"
 
 enum { EXIT_USAGE = 2 };
@@ -151,16 +152,6 @@ static int copy_file(const char *from_dir, const char *to_dir, const char *name)
 }
 
 /* ---- what goes where --------------------------------------------------------------- */
-
-/* The Python to install for, as it is to be run: a path or a name for PATH. */
-static char *choose_python(const struct options *options)
-{
-    const char *venv = environment("VIRTUAL_ENV");
-    if (options->python) {
-        return xstrdup(options->python);
-    }
-    return venv ? format("%s/bin/python", venv) : xstrdup("python3");
-}
 
 /* Jupyter's data directory of the user, as jupyter_core finds it. NULL: no home. */
 static char *user_data_directory(void)
@@ -299,7 +290,7 @@ int install_run(const struct options *options)
                       strerror(-r));
         return EXIT_FAILURE;
     }
-    char *python = choose_python(options);
+    char *python = python_path(options->python);
     char *script = format("%s/probe.py", paths.kernelspec);
     char error[PROBE_ERROR_MAX];
     struct probe probe;

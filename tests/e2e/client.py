@@ -643,7 +643,8 @@ class Kernel(Client):
         self.file.write_bytes(compact(fields))
         self.file.chmod(0o600)
         self.python = python
-        self.argv = [*launcher, EINKORN, "kernel", "-f", str(self.file), "--python", python, *args]
+        chosen = ["--python", python] if python else []
+        self.argv = [*launcher, EINKORN, "kernel", "-f", str(self.file), *chosen, *args]
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith(("PYTEST", "PYTHON")) or k == "PYTHONMALLOC"}
         environment.pop("JPY_PARENT_PID", None)

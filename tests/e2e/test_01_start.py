@@ -388,6 +388,20 @@ def test_a_bad_variable_is_refused_in_one_line():
     assert "EINKORN_MAX_OUTPUT" in refused(result)
 
 
+def test_without_python_it_is_the_environments_or_the_one_on_path(start, tmp_path):
+    """The option's help. What is on PATH may be a script that finds a Python, as pyenv's is."""
+    venv = tmp_path / "venv"
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", venv], check=True)
+    kernel = start(python=None, env={"VIRTUAL_ENV": str(venv)})
+    assert kernel.run("import sys\nsys.prefix") == [("result", text(repr(str(venv))))]
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    (shims / "python3").write_text(f'#!/bin/sh\nexec "{venv}/bin/python" "$@"\n')
+    (shims / "python3").chmod(0o755)
+    kernel = start(python=None, env={"VIRTUAL_ENV": "", "PATH": f"{shims}:/usr/bin:/bin"})
+    assert kernel.run("import sys\nsys.prefix") == [("result", text(repr(str(venv))))]
+
+
 def test_the_second_way_in(start):
     """Without a shared libpython the runner is imported by the stock interpreter."""
     env = {}
