@@ -225,3 +225,11 @@ def test_deep_groups_and_wide_groups_are_bounded(shell):
     )[0]
     assert len("".join(result["traceback"])) < 60_000
     assert sys.getsizeof(result["evalue"]) < 200
+
+
+def test_a_magic_command_is_told_to_be_one(shell):
+    """design: magics give one clear sentence; what only looks like one does not."""
+    results = shell("%time 1", "!ls", "print?", "x = 1 +", "x = (5\n% )")
+    says = ["Magic commands" in result.plain for result in results]
+    assert says == [True, True, True, False, False]
+    assert all(result["ename"] == "SyntaxError" for result in results)

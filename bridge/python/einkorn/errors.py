@@ -16,6 +16,7 @@ from . import sources
 
 MAX_VALUE = 100_000  # characters of evalue
 MAX_LINE = 200  # characters of a source line
+NO_MAGICS = "Magic commands (%, !, ?) are IPython's; this kernel runs plain Python."
 MAX_FRAMES = 50  # frames shown per exception
 MAX_CHAIN = 10  # exceptions shown of one chain
 MAX_GROUP = 50_000  # characters of the members of an exception group
@@ -94,6 +95,8 @@ def _one(exception):
     last = f"{RED}{name}{OFF}: {value}"
     for note in _notes(exception):
         last += f"\n{note}"
+    if syntax and _is_magic(exception):
+        last += f"\n{NO_MAGICS}"
     if issubclass(type(exception), BaseExceptionGroup):
         last += _members(exception)
     items.append(last)
@@ -232,6 +235,17 @@ def _syntax(error):
     blank = "".join(c if c.isspace() else " " for c in bare[:start])
     carets = "^" * max(min(end, len(bare)) - start, 1)
     return f"{place}\n    {bare}\n    {blank}{RED}{carets}{OFF}"
+
+
+def _is_magic(error):
+    """Is the line of this SyntaxError a cell's, and what IPython would take for a magic command?"""
+    name, line = _read(error, SyntaxError.filename), _whole(_read(error, SyntaxError.lineno))
+    if not isinstance(name, str) or not line or not sources.label(name):
+        return False
+    known = sources.lines(name)
+    text = known[line - 1].strip() if 1 <= line <= len(known) else ""
+    magic = text.startswith("%") and (text[1:2].isalpha() or text[1:2] == "%")
+    return magic or text.startswith("!") or text.endswith("?")
 
 
 def _message(error):
