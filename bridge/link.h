@@ -236,9 +236,9 @@ int link_producer_write(struct link_producer *self, uint32_t kind, uint64_t requ
                         const struct slice *part, size_t count, const struct link_wait *wait);
 
 /*
- * The same for stream text that follows other text of its own line: no look at
- * the pipes, so no system call. Callers use it when the thread wrote no
- * newline since its last checked write and less than 4 KiB.
+ * The same for stream text, without a look at the pipes, so without a system
+ * call. For callers who know that this thread has written nothing to fd 1 and 2
+ * since its last record.
  */
 int link_producer_write_unchecked(struct link_producer *self, uint32_t kind, uint64_t request,
                                   struct slice text, const struct link_wait *wait);

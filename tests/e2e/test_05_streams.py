@@ -60,6 +60,15 @@ def test_order_with_os_system(kernel):
         "".join(f"before {i}\nchild {i}\n" for i in range(5)) + "end 0\n")
 
 
+def test_order_after_the_beginning_of_a_line(kernel):
+    """"Running… " without a line end, then a child's line, then the rest: all in their places."""
+    code = ("import ctypes, os\nlibc = ctypes.PyDLL(None)\nwrite, say = os.write, sys.stdout.write\n"
+            "for i in range(300):\n"
+            "    print('a', end='')\n    write(1, b'b\\n')\n    say('c')\n    libc.puts(b'd')\n"
+            "    libc.fflush(None)\n    print('e')\nprint('f', end='')\nrc = os.system('echo g')\nprint('h')")
+    assert kernel.run("import sys\n" + code) == out("ab\ncd\ne\n" * 300 + "fg\nh\n")
+
+
 # --- the surface ---------------------------------------------------------------------
 
 
