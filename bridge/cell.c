@@ -264,7 +264,7 @@ static void py_describe_shortly(PyObject *problem, struct buffer *members)
 }
 
 /* Runs the exception's own code (__str__), which may hang: armed again. */
-static void py_describe(PyObject *problem, struct buffer *members)
+void py_cell_describe(PyObject *problem, struct buffer *members)
 {
     gate_arm();
     PyObject *facts =
@@ -305,7 +305,7 @@ static void py_flush_stdio(void)
 }
 
 /* All that the cell wrote leaves before its reply does. */
-static void py_finish(struct speaker *speaker)
+void py_cell_finish(struct speaker *speaker)
 {
     PyObject *done = PyObject_CallFunctionObjArgs(cells.run, half_hook_b(HOOK_END), NULL);
     Py_XDECREF(done);
@@ -360,11 +360,11 @@ int py_cell_run(const struct cell *self)
         py_forked_end(problem, half_hook_b(HOOK_DESCRIBE));
     }
     if (problem != NULL) {
-        py_describe(problem, &error_members);
+        py_cell_describe(problem, &error_members);
         Py_CLEAR(problem);
         py_publish_error(speaker, &error_members);
     }
-    py_finish(speaker);
+    py_cell_finish(speaker);
     int error = py_reply(self, speaker, &error_members, &expressions);
     buffer_release(&expressions);
     buffer_release(&error_members);

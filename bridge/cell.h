@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 
+#include "bridge/buffer.h"
 #include "bridge/port.h"
+#include "bridge/speaker.h"
 
 struct cell {
     const struct port *port;
@@ -29,5 +31,13 @@ int py_cell_init(PyObject *namespace);
  * return. -> 0, -1 with an exception: the reply could not be sent.
  */
 int py_cell_run(const struct cell *self);
+
+/* ---- parts of it, for requests that are no cells (answer.h) -------------------- */
+
+/* Appends the members ename, evalue, traceback of what was raised. Never fails. */
+void py_cell_describe(PyObject *problem, struct buffer *members);
+
+/* Sends all that was written in the speaker's name, before the reply. */
+void py_cell_finish(struct speaker *speaker);
 
 #endif

@@ -8,7 +8,9 @@
  */
 
 #include "bridge/json_text.h"
+
 #include "bridge/json_scan.h"
+#include <stdlib.h>
 
 #include "bridge/check.h"
 #include "bridge/utf8.h"
@@ -188,6 +190,35 @@ int json_object_get_bool(struct slice object, const char *key, bool otherwise, b
         return JSON_EKIND;
     }
     *ret_value = kind == JSON_NULL ? otherwise : kind == JSON_TRUE;
+    return 0;
+}
+
+int json_object_get_int(struct slice object, const char *key, int64_t otherwise, int64_t *ret_value)
+{
+    struct slice raw;
+    int error = json_object_find(object, key, &raw);
+    if (error == JSON_ENOENT || (error == 0 && json_kind_of(raw) == JSON_NULL)) {
+        *ret_value = otherwise;
+        return 0;
+    }
+    if (error != 0) {
+        return error;
+    }
+    char text[64];
+    if (json_kind_of(raw) != JSON_NUMBER || raw.n >= sizeof text) {
+        return JSON_EKIND;
+    }
+    memcpy(text, raw.p, raw.n);
+    text[raw.n] = '\0';
+    if (strpbrk(text, ".eE") == NULL) {
+        *ret_value = strtoll(text, NULL, 10); /* it stops at the ends by itself */
+        return 0;
+    }
+    double value = strtod(text, NULL);
+    if (!(value > -9e15 && value < 9e15) || value != (double)(int64_t)value) {
+        return JSON_EKIND;
+    }
+    *ret_value = (int64_t)value;
     return 0;
 }
 

@@ -59,6 +59,13 @@ int json_object_get_kind(struct slice object, const char *key, enum json_kind ki
 /* A boolean member, or `otherwise` where there is none (or null). -> 0, JSON_EKIND. */
 int json_object_get_bool(struct slice object, const char *key, bool otherwise, bool *ret_value);
 
+/*
+ * A whole-number member (5, -5, 5.0), or `otherwise` where there is none (or
+ * null). What is too large is the nearest int64_t. -> 0, JSON_EKIND.
+ */
+int json_object_get_int(struct slice object, const char *key, int64_t otherwise,
+                        int64_t *ret_value);
+
 /* Walks an object's members. `at` starts at 0. -> true: one more. Raw texts (key with quotes). */
 bool json_object_next(struct slice object, size_t *at, struct slice *ret_key,
                       struct slice *ret_value);

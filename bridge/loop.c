@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "bridge/answer.h"
 #include "bridge/cell.h"
 #include "bridge/forked.h"
 #include "bridge/gate.h"
@@ -116,7 +117,8 @@ static int py_dispatch(const struct link_request *request)
             return handlers[i].py_handle(request, content);
         }
     }
-    return py_refuse(request, type);
+    int answered = py_answer(&port_link, request->number, parts);
+    return answered != 0 ? (answered > 0 ? 0 : -1) : py_refuse(request, type);
 }
 
 /* Raised by a signal's handler while no cell runs: an interrupt has nothing to interrupt. */

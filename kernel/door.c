@@ -17,7 +17,10 @@
 #include "kernel/kernel.h"
 #include "kernel/log.h"
 
-enum { REPLY_DEPTH_MAX = 256 }; /* nesting of a reply that Python made */
+enum {
+    REPLY_DEPTH_MAX = 256, /* nesting of a reply that Python made */
+    NOTED_MAX = 1 << 20,   /* bytes of a message that is looked into on its way */
+};
 
 static int on_timer(zloop_t *loop, int timer, void *arg);
 
@@ -61,6 +64,28 @@ static int on_stream(struct kernel *kernel, const struct link_item *item,
     return 0;
 }
 
+/* What Python publishes and the kernel answers questions about: comms, results of cells. */
+static void note(struct kernel *kernel, uint64_t request, struct slice type, struct slice content)
+{
+    const struct job *job = kernel->lane.current;
+    bool is_result = slice_is(type, "execute_result");
+    struct slice data, text;
+    enum json_kind kind;
+
+    if ((!is_result && !slice_is(type, "comm_open") && !slice_is(type, "comm_close")) ||
+        content.n > NOTED_MAX || json_check(content, REPLY_DEPTH_MAX, &kind) < 0 ||
+        kind != JSON_OBJECT) {
+        return;
+    }
+    if (!is_result) {
+        comms_note(&kernel->comms, type, content);
+    } else if (job && job->origin->number == request && job->store_history &&
+               json_object_get_kind(content, "data", JSON_OBJECT, &data) == 0 &&
+               json_object_get_kind(data, "text/plain", JSON_STRING, &text) == 0) {
+        history_set_output(&kernel->history, job->count, text);
+    }
+}
+
 static int on_publish(struct kernel *kernel, const struct link_item *item,
                       const struct link_parts *parts)
 {
@@ -72,6 +97,7 @@ static int on_publish(struct kernel *kernel, const struct link_item *item,
     (void)snprintf(type, sizeof type, "%.*s", (int)parts->part[0].n,
                    (const char *)parts->part[0].p);
     output_flush(&kernel->output);
+    note(kernel, item->request, parts->part[0], parts->part[2]);
     iopub_publish_parts(&kernel->iopub, type, origins_find(&kernel->origins, item->request),
                         parts->part[1], parts->part[2], parts->part + 3, parts->count - 3,
                         item->mapping);
@@ -103,7 +129,8 @@ static int on_done(struct kernel *kernel, const struct link_item *item,
             return LINK_ECORRUPT;
         }
     }
-    if (parts->count < 3 || parts->part[0].n <= 2) {
+    /* Its first member follows the brace at once: another is put before it. */
+    if (parts->count < 3 || parts->part[0].n <= 2 || memcmp(parts->part[0].p, "{\"", 2) != 0) {
         return LINK_ECORRUPT;
     }
     lane_done(kernel, item->request, parts->part[0], parts->part[1], parts->part[2]);
@@ -326,6 +353,11 @@ void door_send(struct kernel *kernel, enum link_request_kind kind, uint32_t coun
 {
     zmq_pollitem_t item = {.fd = kernel->door.request, .events = ZMQ_POLLOUT};
 
+    /* A worker that was told to finish may still ask, and gets the end for an answer. */
+    if (kernel->sender.closing) {
+        log_debug("request %llu not delivered: the kernel ends", (unsigned long long)number);
+        return;
+    }
     /* A worker that is gone is seen by its pidfd, and the request fails then. */
     if (link_sender_put(&kernel->sender, kind, count, number, part, parts) < 0) {
         log_debug("request %llu not delivered: the worker is gone", (unsigned long long)number);

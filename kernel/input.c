@@ -10,7 +10,6 @@
 
 #include "kernel/input.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "bridge/json_text.h"
@@ -22,7 +21,7 @@
 
 void input_init(struct input *self)
 {
-    self->first = NULL;
+    memset(self, 0, sizeof *self);
     self->last = &self->first;
 }
 
@@ -37,6 +36,7 @@ static void remove_at(struct input *self, struct pending_input **place)
     }
     origin_unref(&gone->origin);
     buffer_release(&gone->msg_id);
+    buffer_release(&gone->content);
     free(gone);
 }
 
@@ -79,11 +79,55 @@ static void drain(struct kernel *kernel)
     free(message);
 }
 
+/* -> 0, -EHOSTUNREACH: the client has no stdin socket, or none yet. */
+static int send_request(struct kernel *kernel, struct pending_input *pending)
+{
+    int r = message_send(sockets_handle(&kernel->sockets, CHANNEL_STDIN), &kernel->session,
+                         kernel->signer, pending->origin, "input_request", slice_of("{}"),
+                         buffer_slice(&pending->content), &pending->msg_id);
+
+    if (r == 0) {
+        buffer_release(&pending->content);
+    } else {
+        buffer_clear(&pending->msg_id);
+    }
+    return r;
+}
+
+/*
+ * A client's sockets connect one by one: its first cell may ask before its stdin
+ * is there. So a request that nobody takes is tried again for a moment.
+ */
+static int on_retry(zloop_t *loop, int timer, void *arg)
+{
+    struct kernel *kernel = arg;
+    struct pending_input **at = &kernel->input.first;
+    bool waits = false;
+
+    while (*at) {
+        bool unsent = (*at)->content.n > 0 && send_request(kernel, *at) < 0;
+
+        if (unsent && kernel_now_ms() >= (*at)->give_up_ms) {
+            answer(
+                kernel, (*at)->serial, "error",
+                slice_of("the client that runs this cell has no stdin channel to answer input()"));
+            remove_at(&kernel->input, at);
+        } else {
+            waits |= unsent;
+            at = &(*at)->next;
+        }
+    }
+    if (!waits) {
+        (void)zloop_timer_end(loop, timer);
+        kernel->input.retries = false;
+    }
+    return 0;
+}
+
 void input_ask(struct kernel *kernel, struct origin *origin, uint64_t serial, struct slice content)
 {
     struct input *self = &kernel->input;
     struct pending_input *pending;
-    int r;
 
     if (content.n == 0) {
         cancel(self, serial);
@@ -95,15 +139,12 @@ void input_ask(struct kernel *kernel, struct origin *origin, uint64_t serial, st
     pending = xcalloc(1, sizeof *pending);
     pending->serial = serial;
     pending->origin = origin_ref(origin);
-    r = message_send(sockets_handle(&kernel->sockets, CHANNEL_STDIN), &kernel->session,
-                     kernel->signer, origin, "input_request", slice_of("{}"), content,
-                     &pending->msg_id);
+    pending->give_up_ms = kernel_now_ms() + INPUT_GRACE_MS;
+    buffer_put_slice(&pending->content, content);
     *self->last = pending;
     self->last = &pending->next;
-    if (r < 0) {
-        cancel(self, serial);
-        answer(kernel, serial, "error",
-               slice_of("the client that runs this cell has no stdin channel to answer input()"));
+    if (send_request(kernel, pending) < 0 && !self->retries) {
+        self->retries = zloop_timer(kernel->loop, INPUT_RETRY_MS, 0, on_retry, kernel) != -1;
     }
 }
 
@@ -120,7 +161,7 @@ static struct pending_input **find(struct input *self, const struct wire_message
 
     for (struct pending_input **at = &self->first; *at; at = &(*at)->next) {
         struct buffer id = BUFFER_INIT;
-        bool is_it = !named;
+        bool is_it = !named && (*at)->content.n == 0; /* one that was asked */
 
         if (named) {
             json_string_decode(parent, &id);
@@ -142,6 +183,11 @@ void input_receive(struct kernel *kernel, const struct wire_message *message)
 
     if (!json_string_is(message->msg_type, "input_reply")) {
         log_warning("message on stdin ignored: it is no input_reply");
+        return;
+    }
+    if (message->content_error != 0 && strcmp(message->bad_part, "parent_header") == 0) {
+        log_warning("input_reply dropped: %s: %s", message->bad_part,
+                    wire_error_text(message->content_error));
         return;
     }
     pending = find(self, message);

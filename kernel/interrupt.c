@@ -27,7 +27,9 @@ void interrupt_running(struct kernel *kernel)
     if (number == 0) {
         return;
     }
-    supervisor_interrupt(&kernel->supervisor, kernel->door.memory.page, number);
+    /* Children are a cell's; a completion that is given up is nothing to them. */
+    supervisor_interrupt(&kernel->supervisor, kernel->door.memory.page, number,
+                         kernel->lane.current->kind == JOB_EXECUTE);
     if (kernel->interrupt_timer == -1) {
         kernel->interrupt_timer =
             zloop_timer(kernel->loop, SUPERVISOR_REPEAT_MS, 0, on_timer, kernel);

@@ -200,6 +200,8 @@ static void release(struct kernel *kernel)
         supervisor_reap(&kernel->supervisor);
     }
     lane_release(&kernel->lane);
+    history_release(&kernel->history);
+    comms_release(&kernel->comms);
     input_release(&kernel->input);
     output_release(&kernel->output);
     sockets_close(&kernel->sockets);

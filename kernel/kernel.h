@@ -9,7 +9,9 @@
 #include <czmq.h>
 
 #include "bridge/link.h"
+#include "kernel/comms.h"
 #include "kernel/connection.h"
+#include "kernel/history.h"
 #include "kernel/input.h"
 #include "kernel/iopub.h"
 #include "kernel/lane.h"
@@ -43,6 +45,8 @@ struct kernel {
     struct output output;
     struct origins origins;
     struct lane lane;
+    struct history history;
+    struct comms comms;
     struct input input;
     struct wire_message message; /* the one being handled */
 

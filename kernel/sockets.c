@@ -77,7 +77,7 @@ static int bound_port(zsock_t *socket)
 static bool ipc_in_use(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool used = false;
 
     if (fd < 0) {
@@ -85,7 +85,8 @@ static bool ipc_in_use(const char *path)
     }
     if (strlen(path) < sizeof address.sun_path) {
         memcpy(address.sun_path, path, strlen(path));
-        used = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+        used = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 ||
+               errno == EAGAIN; /* so many wait there that nobody more is let in */
     }
     (void)close(fd);
     return used;
@@ -165,10 +166,26 @@ int sockets_open(struct sockets *self, struct connection *connection, int stop_f
     return 0;
 }
 
+/* libzmq leaves the files of ipc sockets behind. */
+static void close_socket(zsock_t **socket_p)
+{
+    static const char ipc[] = "ipc:///";
+    char path[CONNECTION_ENDPOINT_MAX] = "";
+    const char *endpoint = *socket_p ? zsock_endpoint(*socket_p) : NULL;
+
+    if (endpoint && strncmp(endpoint, ipc, sizeof ipc - 1) == 0) {
+        (void)snprintf(path, sizeof path, "%s", endpoint + sizeof ipc - 2);
+    }
+    zsock_destroy(socket_p);
+    if (*path) {
+        (void)unlink(path);
+    }
+}
+
 void sockets_close(struct sockets *self)
 {
     for (enum channel channel = 0; channel < CHANNELS; channel++) {
-        zsock_destroy(&self->socket[channel]);
+        close_socket(&self->socket[channel]);
     }
 }
 

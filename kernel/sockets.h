@@ -30,7 +30,8 @@ struct sockets {
 int sockets_open(struct sockets *self, struct connection *connection, int stop_fd,
                  char ret_error[CONNECTION_ERROR_MAX]);
 
-/* Closes all; what was sent still goes out for SOCKETS_LINGER_MS. */
+/* Closes all, and removes the files of ipc ones; what was sent still goes out for
+ * SOCKETS_LINGER_MS. */
 void sockets_close(struct sockets *self);
 
 /* The libzmq socket of a channel, for zmq_msg_send and zmq_msg_recv. */

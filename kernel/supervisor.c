@@ -14,12 +14,14 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bridge/check.h"
 #include "kernel/process_group.h"
+#include "kernel/worker_environment.h"
 
 extern char **environ;
 
@@ -43,6 +45,7 @@ static int spawn(const char *path, char *const argv[], const int stdio[2], pid_t
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
+    char **environment = worker_environment_new(environ);
     int r;
 
     CHECK(posix_spawn_file_actions_init(&actions) == 0);
@@ -50,7 +53,8 @@ static int spawn(const char *path, char *const argv[], const int stdio[2], pid_t
     CHECK(posix_spawn_file_actions_adddup2(&actions, stdio[0], 1) == 0);
     CHECK(posix_spawn_file_actions_adddup2(&actions, stdio[1], 2) == 0);
     CHECK(set_attributes(&attributes) == 0);
-    r = posix_spawn(ret_pid, path, &actions, &attributes, argv, environ);
+    r = posix_spawn(ret_pid, path, &actions, &attributes, argv, environment);
+    free(environment);
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     return -r;
@@ -130,15 +134,19 @@ static void interrupt_once(pid_t pid, void *arg)
 static void send_interrupt(struct supervisor *self)
 {
     signal_main_thread(self);
-    (void)process_group_each(self->pid, interrupt_once, self);
+    if (self->interrupt_group) {
+        (void)process_group_each(self->pid, interrupt_once, self);
+    }
 }
 
-void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint64_t number)
+void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint64_t number,
+                          bool group)
 {
     if (self->pid <= 0) {
         return;
     }
     self->interrupt = number;
+    self->interrupt_group = group;
     self->interrupt_serial++;
     buffer_clear(&self->interrupted);
     atomic_store(&page->interrupt_number, number);

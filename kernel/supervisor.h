@@ -24,6 +24,7 @@ struct supervisor {
     int pidfd;                 /* readable when the worker has ended */
     uint64_t interrupt;        /* number of the request that is being interrupted; 0: none */
     uint64_t interrupt_serial; /* interrupts asked for so far */
+    bool interrupt_group;      /* this one is for the other processes of the group too */
     struct buffer interrupted; /* pid_t of each other process that has had this interrupt */
 };
 
@@ -37,12 +38,13 @@ int supervisor_spawn(struct supervisor *self, const struct paths *paths,
 
 /*
  * Asks that the request with that number be interrupted: the number into the
- * shared page, SIGINT to the worker's main thread and to every other process
- * of its group. Call supervisor_interrupt_again every SUPERVISOR_REPEAT_MS
+ * shared page, SIGINT to the worker's main thread and, with `group`, to every
+ * other process of its group. Call supervisor_interrupt_again every SUPERVISOR_REPEAT_MS
  * until it says that it is over.
  */
 enum { SUPERVISOR_REPEAT_MS = 100 };
-void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint64_t number);
+void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint64_t number,
+                          bool group);
 
 /*
  * -> true: the worker has not taken it up yet, the signal was sent once more;

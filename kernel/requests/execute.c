@@ -57,7 +57,7 @@ static char *check_expressions(struct slice content)
 }
 
 /* Fills the fields in. -> NULL, or what is wrong. */
-static char *read_content(struct execution *self)
+static char *read_content(struct job *self)
 {
     bool allow_stdin;
     struct {
@@ -92,12 +92,12 @@ static char *read_content(struct execution *self)
 void request_execute(struct kernel *kernel, struct origin *origin,
                      const struct wire_message *message)
 {
-    struct execution *execution = execution_new(message, origin);
+    struct job *job = job_new(message, origin, JOB_EXECUTE);
 
     if (message->content_error != 0) {
-        execution->invalid = complaint(message->bad_part, wire_error_text(message->content_error));
+        job->invalid = complaint(message->bad_part, wire_error_text(message->content_error));
     } else {
-        execution->invalid = read_content(execution);
+        job->invalid = read_content(job);
     }
-    lane_put(kernel, &execution);
+    lane_put(kernel, &job);
 }

@@ -42,7 +42,13 @@ void request_shutdown(struct kernel *kernel, struct origin *origin,
 void request_unsupported(struct kernel *kernel, struct origin *origin,
                          const struct wire_message *message);
 
-/* Comm messages while there are no comms: an opened comm is closed at once. */
-void request_comm(struct kernel *kernel, struct origin *origin, const struct wire_message *message);
+void request_history(struct kernel *kernel, struct origin *origin,
+                     const struct wire_message *message);
+void request_comm_info(struct kernel *kernel, struct origin *origin,
+                       const struct wire_message *message);
+
+/* All that Python answers but execute: introspection, completion, comms. */
+void request_python(struct kernel *kernel, struct origin *origin,
+                    const struct wire_message *message);
 
 #endif

@@ -212,6 +212,22 @@ def test_the_asking_client_is_asked(kernel):
     other.close()
 
 
+def test_a_stdin_socket_that_connects_a_moment_later_is_asked(kernel):
+    """A client's sockets connect one by one, and the kernel is faster than that."""
+    other = kernel.connect(channels=("shell",))
+    msg_id = other.send_execute("input('late? ')", allow_stdin=True)
+    kernel.take("iopub", lambda m: m.parent_id == msg_id and m.type == "execute_input")
+    late = kernel.connect(channels=("stdin",), identity=other.identity)
+    request = late.take("stdin")
+    assert request.content == {"prompt": "late? ", "password": False}
+    late.answer(request, "here")
+    assert other.reply("shell", msg_id).content["status"] == "ok"
+    while kernel.take("iopub", lambda m: m.parent_id == msg_id).state != "idle":
+        pass
+    late.close()
+    other.close()
+
+
 def test_a_client_without_a_stdin_socket_gets_an_error(kernel):
     """Issue: an error instead of waiting for ever when that client has no stdin socket."""
     other = kernel.connect(channels=("shell",))

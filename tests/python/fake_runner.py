@@ -8,6 +8,8 @@ cell (str), or a dict:
     code, store, silent     a cell; interrupt: [seconds, ...] after which SIGINT is sent
     idle                    seconds until the next request comes
     expressions             {name: source}
+    call, arguments         the name of another hook, and what it is called with: its result is
+                            "result"; a "buffers" (list of str) in the last argument becomes bytes
     answers                 what input() gets in the next cells (null: the client cannot ask)
 """
 
@@ -54,7 +56,11 @@ class Stream:
 
 
 def publish(msg_type, content, metadata=None, buffers=()):
-    messages.append({"type": msg_type, **json.loads(encode(content))})
+    message = {"type": msg_type, **json.loads(encode(content))}
+    if msg_type.startswith("comm_"):
+        message["metadata"] = json.loads(encode(metadata or {}))
+        message["buffers"] = [bytes(memoryview(item)).decode() for item in buffers or ()]
+    messages.append(message)
 
 
 def publish_error(ename, evalue, traceback):
@@ -177,6 +183,16 @@ def run_idle(hooks, seconds):
     return {"status": "ok", "took": took}
 
 
+def run_call(hooks, runner, step):
+    arguments = step["arguments"]
+    if isinstance(arguments[-1], dict):
+        texts = arguments[-1].get("buffers", ())
+        arguments[-1]["buffers"] = [memoryview(text.encode()) for text in texts]
+    begun = time.monotonic()
+    result = runner.context.run(getattr(hooks, step["call"]), *arguments)
+    return {"result": result, "took": time.monotonic() - begun}
+
+
 def main():
     try:
         serve()
@@ -201,6 +217,8 @@ def serve():
             result = run_idle(hooks, step["idle"])
         elif "expressions" in step:
             result = hooks.expressions(step["expressions"])
+        elif "call" in step:
+            result = run_call(hooks, runner, step)
         else:
             answers[:] = step["answers"]
             result = {}

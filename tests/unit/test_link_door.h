@@ -65,7 +65,7 @@ static inline int door_wait(struct door *self, struct link_item *ret_item)
             {.fd = self->consumer.bell, .events = POLLIN},
             {.fd = self->consumer.text[0].ended ? -1 : self->consumer.pipe[0], .events = POLLIN},
             {.fd = self->consumer.text[1].ended ? -1 : self->consumer.pipe[1], .events = POLLIN}};
-        cr_assert(gt(int, poll(fds, 3, 20000), 0), "nothing came for 20 s");
+        cr_assert_gt(poll(fds, 3, 20000), 0, "nothing came for 20 s");
         link_consumer_hush(&self->consumer);
         link_consumer_begin(&self->consumer);
     }

@@ -178,7 +178,7 @@ static void send_fds(const struct offer *offer, int fd)
         memcpy(CMSG_DATA(&control.header), fds, (size_t)offer->fds * sizeof fd);
     }
     if (offer->bytes > 0) {
-        cr_assert(gt(int, (int)sendmsg(door.fds.request, &message, 0), 0));
+        cr_assert_gt(sendmsg(door.fds.request, &message, 0), 0);
     }
 }
 

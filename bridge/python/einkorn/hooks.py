@@ -18,11 +18,15 @@ from .tasks import idle, run_coroutine
 __all__ = [
     "StdinNotImplementedError",
     "begin",
+    "comm",
+    "complete",
     "describe",
     "echo",
     "end",
     "expressions",
     "idle",
+    "inspect",
+    "is_complete",
     "run_coroutine",
     "silenced",
     "start",
@@ -42,6 +46,7 @@ def start(namespace):
     after_import("inspect", _on_inspect)
     after_import("getpass", stdin.patch_getpass)
     after_import("bdb", _on_bdb)
+    after_import("comm", _on_comm)
     ipython_finder.install()
 
 
@@ -55,6 +60,12 @@ def _on_bdb(module):
     from .pdb_stack import patch_bdb
 
     patch_bdb(module)
+
+
+def _on_comm(module):
+    from .comms import patch_comm
+
+    patch_comm(module)
 
 
 def begin(count, code, store, silent):
@@ -132,3 +143,41 @@ def end():
             stream.flush()
         except Exception:
             pass  # his stream, his failure: the cell's result stands
+
+
+# The rest is for requests that many sessions never see: each imports what it needs.
+
+
+def complete(code, cursor_pos):
+    """Return the content of a complete_reply (messaging spec, "Completion").
+
+    ``cursor_pos`` counts code points; what is outside of ``code`` means its end.
+    """
+    from . import completion
+
+    return completion.complete(code, cursor_pos, _names.namespace)
+
+
+def inspect(code, cursor_pos, detail_level):
+    """Return the content of an inspect_reply (messaging spec, "Introspection")."""
+    from . import inspection
+
+    return inspection.inspect(code, cursor_pos, detail_level, _names.namespace)
+
+
+def is_complete(code):
+    """Return the content of an is_complete_reply (messaging spec, "Code completeness")."""
+    from . import completeness
+
+    return completeness.is_complete(code)
+
+
+def comm(msg_type, message):
+    """Take a "comm_open", "comm_msg" or "comm_close" from a client; what it leads to is user code.
+
+    ``message`` holds "header", "parent_header", "metadata", "content" (dicts) and "buffers" (a
+    list of memoryview).
+    """
+    from . import comms
+
+    comms.receive(msg_type, message)

@@ -1,0 +1,197 @@
+/*
+ * Answers requests by functions of the Python half. Worker, main thread.
+ *
+ * The functions are looked up by name when they are needed: what they stand on
+ * (inspect, tokenize, json) is imported then, and not at start. What they return
+ * is the reply's content; what they raise becomes an error reply.
+ */
+
+#include "bridge/answer.h"
+
+#include "bridge/cell.h"
+#include "bridge/gate.h"
+#include "bridge/json_text.h"
+#include "bridge/py_compat.h"
+#include "bridge/py_json.h"
+#include "bridge/speaker.h"
+
+enum { PART_TYPE, PART_HEADER, PART_METADATA, PART_CONTENT, PART_BUFFER };
+
+static PyObject *py_string_member(struct slice content, const char *name)
+{
+    struct buffer text = BUFFER_INIT;
+    struct slice raw;
+    if (json_object_get_kind(content, name, JSON_STRING, &raw) == 0) {
+        json_string_decode(raw, &text);
+    }
+    PyObject *value = py_text_from(buffer_slice(&text));
+    buffer_release(&text);
+    return value;
+}
+
+static long long number_member(struct slice content, const char *name, int64_t otherwise)
+{
+    int64_t value = otherwise;
+    (void)json_object_get_int(content, name, otherwise, &value);
+    return value;
+}
+
+/* ---- arguments: each -> a tuple, or NULL ------------------------------------- */
+
+static PyObject *py_code(const struct link_parts *parts)
+{
+    return Py_BuildValue("(N)", py_string_member(parts->part[PART_CONTENT], "code"));
+}
+
+static PyObject *py_code_and_cursor(const struct link_parts *parts)
+{
+    struct slice content = parts->part[PART_CONTENT];
+    return Py_BuildValue("(NL)", py_string_member(content, "code"),
+                         number_member(content, "cursor_pos", -1));
+}
+
+static PyObject *py_code_cursor_and_level(const struct link_parts *parts)
+{
+    struct slice content = parts->part[PART_CONTENT];
+    return Py_BuildValue("(NLL)", py_string_member(content, "code"),
+                         number_member(content, "cursor_pos", -1),
+                         number_member(content, "detail_level", 0));
+}
+
+static PyObject *py_parse(PyObject *loads, struct slice json)
+{
+    PyObject *text = py_text_from(json);
+    PyObject *value = text != NULL ? PyObject_CallFunctionObjArgs(loads, text, NULL) : NULL;
+    Py_XDECREF(text);
+    return value;
+}
+
+static PyObject *py_buffers(const struct link_parts *parts)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = PART_BUFFER; list != NULL && i < parts->count; i++) {
+        PyObject *bytes =
+            PyBytes_FromStringAndSize((const char *)parts->part[i].p, (Py_ssize_t)parts->part[i].n);
+        PyObject *view = bytes != NULL ? PyMemoryView_FromObject(bytes) : NULL;
+        if (view == NULL || PyList_Append(list, view) != 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(bytes);
+        Py_XDECREF(view);
+    }
+    return list;
+}
+
+/* The type and the whole message, as the `comm` package expects it. */
+static PyObject *py_message(const struct link_parts *parts)
+{
+    PyObject *json = PyImport_ImportModule("json");
+    PyObject *loads = json != NULL ? PyObject_GetAttrString(json, "loads") : NULL;
+    PyObject *arguments = NULL;
+    if (loads != NULL) {
+        arguments =
+            Py_BuildValue("(N{s:N,s:{},s:N,s:N,s:N})", py_text_from(parts->part[PART_TYPE]),
+                          "header", py_parse(loads, parts->part[PART_HEADER]), "parent_header",
+                          "metadata", py_parse(loads, parts->part[PART_METADATA]), "content",
+                          py_parse(loads, parts->part[PART_CONTENT]), "buffers", py_buffers(parts));
+    }
+    Py_XDECREF(json);
+    Py_XDECREF(loads);
+    return arguments;
+}
+
+static const struct {
+    const char *type;
+    const char *hook;
+    PyObject *(*py_arguments)(const struct link_parts *parts);
+} questions[] = {
+    {"complete_request", "complete", py_code_and_cursor},
+    {"inspect_request", "inspect", py_code_cursor_and_level},
+    {"is_complete_request", "is_complete", py_code},
+    {"comm_open", "comm", py_message},
+    {"comm_msg", "comm", py_message},
+    {"comm_close", "comm", py_message},
+};
+
+/* ---- asking ---------------------------------------------------------------------- */
+
+/* -> what the hook returned, or NULL. */
+static PyObject *py_call_hook(const char *name, PyObject *arguments)
+{
+    PyObject *hooks = PyImport_ImportModule("einkorn.hooks");
+    PyObject *hook = hooks != NULL ? PyObject_GetAttrString(hooks, name) : NULL;
+    PyObject *run = hook != NULL ? PyObject_GetAttrString(speaker_context_b(), "run") : NULL;
+    PyObject *first = run != NULL ? PyTuple_Pack(1, hook) : NULL;
+    PyObject *all = first != NULL ? PySequence_Concat(first, arguments) : NULL;
+    PyObject *value = all != NULL ? PyObject_CallObject(run, all) : NULL;
+    Py_XDECREF(hooks);
+    Py_XDECREF(hook);
+    Py_XDECREF(run);
+    Py_XDECREF(first);
+    Py_XDECREF(all);
+    return value;
+}
+
+/* The content of the reply. -> 0, or -1 with what went wrong set. */
+static int py_ask(size_t question, const struct link_parts *parts, struct buffer *ret_content)
+{
+    PyObject *arguments = questions[question].py_arguments(parts);
+    PyObject *value = arguments != NULL ? py_call_hook(questions[question].hook, arguments) : NULL;
+    int error = value != NULL ? 0 : -1;
+    if (value == Py_None) {
+        buffer_put_text(ret_content, "{\"status\":\"ok\"}"); /* a comm message: no reply */
+    } else if (value != NULL) {
+        error = py_json_put(ret_content, value);
+    }
+    Py_XDECREF(arguments);
+    Py_XDECREF(value);
+    return error;
+}
+
+static int py_answer_question(const struct port *port, uint64_t request, size_t question,
+                              const struct link_parts *parts)
+{
+    struct buffer content = BUFFER_INIT;
+    struct speaker *speaker = py_speaker_begin(port, request, false);
+    if (speaker == NULL) {
+        return -1;
+    }
+    gate_arm();
+    int error = py_ask(question, parts, &content);
+    PyObject *problem = error != 0 ? py_exception_take() : NULL;
+    if (py_gate_disarm() != 0) {
+        PyObject *late = py_exception_take();
+        Py_XDECREF(problem);
+        problem = late;
+    }
+    if (problem != NULL) {
+        struct buffer members = BUFFER_INIT;
+        py_cell_describe(problem, &members);
+        Py_CLEAR(problem);
+        buffer_clear(&content);
+        buffer_put_text(&content, "{\"status\":\"error\",");
+        buffer_put_slice(&content, buffer_slice(&members));
+        buffer_put_char(&content, '}');
+        buffer_release(&members);
+        error = -1;
+    }
+    py_cell_finish(speaker);
+    error =
+        port->py_done(request, buffer_slice(&content), slice_of("{}"), error != 0 ? "error" : "ok");
+    buffer_release(&content);
+    return error;
+}
+
+int py_answer(const struct port *port, uint64_t request, const struct link_parts *parts)
+{
+    size_t n = sizeof questions / sizeof *questions;
+    size_t i = 0;
+    while (i < n &&
+           !(parts->count > PART_CONTENT && slice_is(parts->part[PART_TYPE], questions[i].type))) {
+        i++;
+    }
+    if (i == n) {
+        return 0;
+    }
+    return py_answer_question(port, request, i, parts) == 0 ? 1 : -1;
+}

@@ -1,0 +1,23 @@
+#ifndef BRIDGE_ANSWER_H
+#define BRIDGE_ANSWER_H
+
+/*
+ * Requests that a function of the Python half answers: completion, inspection,
+ * completeness, comm messages.
+ */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "bridge/link.h"
+#include "bridge/port.h"
+
+/*
+ * Answers a request of that type; `parts` are those of a LINK_SHELL request.
+ * User code that it meets (an attribute's getter, a comm's handler) can be
+ * interrupted as a cell can, and speaks in the request's name.
+ * -> 1: answered; 0: no such type; -1 with an exception.
+ */
+int py_answer(const struct port *port, uint64_t request, const struct link_parts *parts);
+
+#endif

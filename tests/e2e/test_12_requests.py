@@ -1,0 +1,215 @@
+"""
+Issue 2, "Requests": history, comms, completion, inspection, completeness, as clients ask for
+them; which are answered while a cell runs, and which give way to it.
+"""
+
+import pytest
+
+from client import text
+
+HELD = "import threading\nprint('go')\nthreading.Event().wait()"
+
+
+def history(kernel, access, **options):
+    content = {"output": False, "raw": True, "hist_access_type": access, **options}
+    reply = kernel.ask("shell", "history_request", content)
+    assert reply.type == "history_reply" and reply.content["status"] == "ok"
+    return reply.content["history"]
+
+
+def complete(kernel, code, cursor_pos=None):
+    content = {"code": code} | ({} if cursor_pos is None else {"cursor_pos": cursor_pos})
+    reply = kernel.ask("shell", "complete_request", content).content
+    assert reply["status"] == "ok"
+    assert set(reply) == {"status", "matches", "cursor_start", "cursor_end", "metadata"}
+    return reply
+
+
+# --- history -------------------------------------------------------------------------
+
+
+def test_history_of_the_session(fresh):
+    """Range, tail and search; with outputs; a range has the session that was asked for."""
+    for code in ("x = 'ä'", "x", "import math", "x", "print(1)"):
+        fresh.execute(code)
+    fresh.execute("'silent'", silent=True)
+    fresh.execute("'unstored'", store_history=False)
+    fresh.execute("1/0")
+    everything = [[1, 1, "x = 'ä'"], [1, 2, "x"], [1, 3, "import math"], [1, 4, "x"],
+                  [1, 5, "print(1)"], [1, 6, "1/0"]]
+    assert history(fresh, "tail", n=2) == everything[4:]
+    assert history(fresh, "tail", n=1000) == everything
+    assert history(fresh, "range", session=0, start=2, stop=4) == [[0, 2, "x"], [0, 3, "import math"]]
+    assert history(fresh, "search", pattern="?", n=5) == [[1, 2, "x"], [1, 4, "x"]]
+    assert history(fresh, "search", pattern="x*", unique=True) == [everything[0], everything[3]]
+    assert history(fresh, "tail", n=4, output=True) == [
+        [1, 3, ["import math", None]], [1, 4, ["x", "'ä'"]], [1, 5, ["print(1)", None]],
+        [1, 6, ["1/0", None]]]
+
+
+def test_what_is_wrong_with_a_history_request_is_told(kernel):
+    """An error reply that names it."""
+    reply = kernel.ask("shell", "history_request", {"hist_access_type": "tail", "n": "all"})
+    assert (reply.content["status"], reply.content["ename"]) == ("error", "ProtocolError")
+    assert "'n'" in reply.content["evalue"]
+
+
+def test_history_and_comm_info_are_answered_while_a_cell_runs(kernel):
+    """Issue: comm_info, kernel_info, connect, history are answered while a cell runs."""
+    cell = kernel.started(HELD)
+    assert history(kernel, "tail", n=1)[0][2] == HELD
+    assert kernel.ask("shell", "comm_info_request").content["status"] == "ok"
+    assert kernel.ask("shell", "connect_request").content["status"] == "ok"
+    kernel.interrupt()
+    assert kernel.finished(cell).status == "error"
+
+
+# --- comms ---------------------------------------------------------------------------
+
+ECHO = """
+from einkorn import comms
+opened, closed = [], []
+def target(comm, message):
+    opened.append(message["content"]["data"])
+    comm.on_close(lambda message: closed.append(comm.comm_id))
+    @comm.on_msg
+    def echo(message):
+        print("heard", message["content"]["data"])
+        comm.send({"echo": message["content"]["data"]}, {"m": 1}, message["buffers"])
+comms.get_comm_manager().register_target("echo", target)
+"""
+
+
+def test_a_comm_from_the_frontend(fresh):
+    """Open, messages with buffers both ways, close; output of a handler is its message's."""
+    fresh.run(ECHO)
+    opened = fresh.iopub(fresh.send("shell", "comm_open", {
+        "comm_id": "c1", "target_name": "echo", "data": {"x": [1, None, "é"]}}))
+    assert [m.state or m.type for m in opened] == ["busy", "idle"]
+    assert fresh.ask("shell", "comm_info_request").content == {
+        "status": "ok", "comms": {"c1": {"target_name": "echo"}}}
+    assert fresh.ask("shell", "comm_info_request", {"target_name": "no"}).content["comms"] == {}
+    heard = fresh.iopub(fresh.send("shell", "comm_msg", {"comm_id": "c1", "data": {"n": 5}},
+                                   buffers=[b"\x00\xff", b"x" * 3_000_000]))
+    assert [m.state or m.type for m in heard] == ["busy", "stream", "comm_msg", "idle"]
+    assert heard[1].content == {"name": "stdout", "text": "heard {'n': 5}\n"}
+    assert heard[2].content == {"comm_id": "c1", "data": {"echo": {"n": 5}}}
+    assert heard[2].metadata == {"m": 1}
+    assert [bytes(b) for b in heard[2].buffers] == [b"\x00\xff", b"x" * 3_000_000]
+    fresh.iopub(fresh.send("shell", "comm_close", {"comm_id": "c1", "data": {}}))
+    assert fresh.ask("shell", "comm_info_request").content["comms"] == {}
+    assert fresh.run("opened, closed") == [("result", text("([{'x': [1, None, 'é']}], ['c1'])"))]
+
+
+def test_a_comm_from_python(fresh):
+    """Opened in a cell: comm_open with the cell as parent, known to comm_info, closed."""
+    cell = fresh.send_execute("from einkorn import comms\nc = comms.create_comm("
+                              "target_name='t', comm_id='from-python', data={'a': 1})\nc.send({'b': 2})")
+    assert fresh.reply("shell", cell).content["status"] == "ok"
+    assert [(m.type, m.content) for m in fresh.iopub(cell)[2:-1]] == [
+        ("comm_open", {"comm_id": "from-python", "target_name": "t", "target_module": None,
+                       "data": {"a": 1}}),
+        ("comm_msg", {"comm_id": "from-python", "data": {"b": 2}})]
+    assert "from-python" in fresh.ask("shell", "comm_info_request").content["comms"]
+    closing = fresh.send_execute("c.close()")
+    assert [m.type for m in fresh.iopub(closing)[2:-1]] == ["comm_close"]
+    assert fresh.reply("shell", closing).content["status"] == "ok"
+    assert fresh.ask("shell", "comm_info_request").content["comms"] == {}
+
+
+def test_a_handler_that_raises_or_hangs_leaves_the_kernel_well(fresh):
+    """The error is on the message's stderr; an interrupt ends a handler that hangs."""
+    fresh.run("from einkorn import comms\nimport time\n"
+              "def target(comm, message):\n    comm.on_msg(lambda m: time.sleep(60) if m['content']['data'] "
+              "else 1 / 0)\ncomms.get_comm_manager().register_target('bad', target)")
+    fresh.iopub(fresh.send("shell", "comm_open", {"comm_id": "c", "target_name": "bad", "data": {}}))
+    raised = fresh.iopub(fresh.send("shell", "comm_msg", {"comm_id": "c", "data": {}}))
+    assert [m.state or m.type for m in raised] == ["busy", "stream", "idle"]
+    assert raised[1].content["name"] == "stderr"
+    assert raised[1].content["text"].rstrip().endswith(": division by zero")
+    hangs = fresh.send("shell", "comm_msg", {"comm_id": "c", "data": {"x": 1}})
+    assert fresh.take("iopub", lambda m: m.parent_id == hangs).state == "busy"
+    fresh.interrupt()
+    assert fresh.iopub(hangs)[-1].state == "idle"
+    assert fresh.run("6 * 7") == [("result", text("42"))]
+
+
+# --- completion, inspection, completeness ---------------------------------------------
+
+
+def test_completion(fresh):
+    """C047, C049: offsets are code points of the whole code."""
+    fresh.run("import math\nnaïve_value = 1\nd = {'alpha key': 1, 'beta': 2}")
+    for code, at, match, start, end in (
+            ('s = "😀😀"; math.sq', 17, "sqrt", 15, 17), ('s = "😀"; math.sq + 1', 16, "sqrt", 14, 16),
+            ("naï", 3, "naïve_value", 0, 3), ("math.sq", 7, "sqrt", 5, 7),
+            ("x = 1\nmath.sq", 13, "sqrt", 11, 13), ("import coll", 11, "collections", 7, 11)):
+        reply = complete(fresh, code, at)
+        assert match in reply["matches"], (code, reply)
+        assert (reply["cursor_start"], reply["cursor_end"]) == (start, end), code
+    for at in (400, -1, None):
+        assert "sqrt" in complete(fresh, "math.sq", at)["matches"]
+    types = complete(fresh, "math.sq", 7)["metadata"]["_jupyter_types_experimental"]
+    assert {"text": "sqrt", "type": "function"}.items() <= types[0].items()
+
+
+def test_inspection(fresh):
+    """Signature first, then the docstring; the source at level 1; nothing found is no error."""
+    fresh.run('def area(r, *, unit="m"):\n    """An area."""\n    return r')
+    for level, words in ((0, "An area."), (1, "return r")):
+        reply = fresh.ask("shell", "inspect_request",
+                          {"code": "area(", "cursor_pos": 5, "detail_level": level}).content
+        assert (reply["status"], reply["found"], set(reply["data"])) == ("ok", True, {"text/plain"})
+        assert "area(r, *, unit='m')" in reply["data"]["text/plain"].splitlines()[0]
+        assert words in reply["data"]["text/plain"]
+    nothing = fresh.ask("shell", "inspect_request", {"code": "nothing_here", "cursor_pos": 4})
+    assert nothing.content == {"status": "ok", "found": False, "data": {}, "metadata": {}}
+
+
+@pytest.mark.parametrize("code, status, indent", [
+    ("1", "complete", None), ("for i in x:", "incomplete", "    "), ("raise = 2", "invalid", None)])
+def test_is_complete(kernel, code, status, indent):
+    """C050 has the whole table in tests/python; `indent` is there exactly when incomplete."""
+    reply = kernel.ask("shell", "is_complete_request", {"code": code}).content
+    assert reply == {"status": status} | ({} if indent is None else {"indent": indent})
+
+
+@pytest.mark.parametrize("kind, content, word", [
+    ("complete_request", {}, "'code' is missing"),
+    ("complete_request", {"code": "x", "cursor_pos": "1"}, "'cursor_pos' is no whole number"),
+    ("inspect_request", {"code": 5, "cursor_pos": 0}, "'code' is no string"),
+    ("inspect_request", {"code": "x", "detail_level": []}, "'detail_level' is no whole number"),
+    ("is_complete_request", {"code": None}, "'code' is no string"),
+])
+def test_wrong_fields_are_named(kernel, kind, content, word):
+    reply = kernel.ask("shell", kind, content).content
+    assert (reply["status"], reply["ename"]) == ("error", "ProtocolError")
+    assert word in reply["evalue"]
+
+
+def test_completions_give_way(fresh):
+    """A newer one supersedes those that wait, and a cell drops them: they get no matches, at once."""
+    cell = fresh.started(HELD)
+    old = [fresh.send("shell", "complete_request", {"code": "pri", "cursor_pos": 3}) for _ in range(3)]
+    for msg_id in old[:2]:
+        reply = fresh.finish(msg_id).reply.content
+        assert reply == {"status": "ok", "matches": [], "cursor_start": 3, "cursor_end": 3,
+                         "metadata": {}}
+    after = fresh.send_execute("6 * 7", stop_on_error=False)
+    assert fresh.finish(old[2]).reply.content["matches"] == []
+    fresh.interrupt()
+    assert fresh.finished(cell).status == "error"
+    assert fresh.finish_execute(after, "6 * 7").status == "aborted"
+
+
+def test_a_completion_that_hangs_gives_way_to_a_cell(fresh):
+    """An attribute that takes for ever; children of cells are not hit by what ends it."""
+    fresh.run("import subprocess, time\nchild = subprocess.Popen(['sleep', '60'])\n"
+              "class Slow:\n    @property\n    def attribute(self):\n        time.sleep(60)\nslow = Slow()")
+    hangs = fresh.send("shell", "complete_request", {"code": "slow.attribute.x", "cursor_pos": 16})
+    assert fresh.take("iopub", lambda m: m.parent_id == hangs).state == "busy"
+    cell = fresh.send_execute("6 * 7")
+    assert fresh.reply("shell", hangs).type == "complete_reply"
+    assert fresh.iopub(hangs)[-1].state == "idle"
+    assert fresh.finish_execute(cell, "6 * 7").outputs == [("result", text("42"))]
+    assert fresh.run("child.poll() is None, child.kill()") == [("result", text("(True, None)"))]
