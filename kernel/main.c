@@ -15,7 +15,11 @@
 #include "kernel/kernel.h"
 #include "kernel/log.h"
 #include "kernel/options.h"
+#include "kernel/python_path.h"
+#include "kernelspec/doctor.h"
 #include "kernelspec/install.h"
+
+enum { EXIT_USAGE = 2, EXIT_NOT_STARTED = 127 };
 
 /* Ends by the signal that ended the worker, so that whoever watches us sees it. No second core. */
 static void end_by_signal(int signal_number)
@@ -61,7 +65,7 @@ static int run_kernel(const struct options *options)
 
     if (status < 0) {
         (void)fprintf(stderr, "einkorn: %s: %s\n", options->log_file, strerror(-status));
-        return 2;
+        return EXIT_USAGE;
     }
     for (size_t i = 0; i < options->ignored_count && i < OPTIONS_IGNORED_MAX; i++) {
         log_warning("option %s is not known and ignored", options->ignored[i]);
@@ -73,6 +77,20 @@ static int run_kernel(const struct options *options)
     return status < 0 ? 128 - status : status;
 }
 
+/* Never comes back, unless the Python cannot be started. */
+static int become_python(const struct options *options)
+{
+    char *path = python_path(options->python);
+    char **argv = options->python_argv - 1; /* there is our own argv[0] at least */
+
+    argv[0] = path;
+    (void)execv(path, argv);
+    (void)fprintf(stderr, "einkorn: cannot start %s: %s; name a Python with --python PATH\n", path,
+                  strerror(errno));
+    free(path);
+    return EXIT_NOT_STARTED;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -82,7 +100,7 @@ int main(int argc, char **argv)
 
     if (options_parse(argc, argv, &options, error) < 0) {
         (void)fprintf(stderr, "einkorn: %s\n", error);
-        return 2;
+        return EXIT_USAGE;
     }
     switch (options.command) {
     case COMMAND_HELP:
@@ -93,6 +111,12 @@ int main(int argc, char **argv)
         return 0;
     case COMMAND_INSTALL:
         return install_run(&options);
+    case COMMAND_UNINSTALL:
+        return uninstall_run(&options);
+    case COMMAND_DOCTOR:
+        return doctor_run(&options);
+    case COMMAND_PYTHON:
+        return become_python(&options);
     case COMMAND_KERNEL:
         break;
     }

@@ -22,43 +22,40 @@
 
 enum { MAX_OUTPUT = 1000000 };
 
-const char options_help[] =
-    "einkorn: a Jupyter kernel for Python\n"
-    "\n"
-    "  einkorn kernel -f FILE     run a kernel on the connection file FILE;\n"
-    "                             if there is none, it is made and its ports are chosen\n"
-    "    --python PATH            the Python to use (else $VIRTUAL_ENV, else python3)\n"
-    "    --libpython PATH         its shared library, if known; '' uses PATH itself\n"
-    "    --python-version X.Y.Z   its version, if known\n"
-    "    --max-output N           characters per stream and cell (1000000; 0: no bound);\n"
-    "                             also EINKORN_MAX_OUTPUT\n"
-    "    --log FILE               where the log goes, instead of stderr\n"
-    "    --log-level LEVEL        error, warning, info or debug\n"
-    "    --debug                  the same as --log-level debug\n"
-    "\n"
-    "  einkorn install --user | --sys-prefix | --prefix DIR\n"
-    "                             make the kernel known to Jupyter\n"
-    "    --python PATH            the Python that it shall use\n"
-    "    --name NAME              the kernel's name (einkorn)\n"
-    "    --display-name TEXT      what menus show\n"
-    "\n"
-    "  einkorn --version\n"
-    "  einkorn --help\n";
-
 enum option_kind {
     OPTION_TEXT,   /* a value, kept as it is */
     OPTION_PATH,   /* a value, without the quotes around it */
     OPTION_NUMBER, /* --max-output */
     OPTION_LEVEL,  /* --log-level */
+    OPTION_ENV,    /* --env */
     OPTION_DEBUG,  /* from here on: no value */
     OPTION_USER,
     OPTION_SYS_PREFIX,
+    OPTION_AS_PYTHON3,
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_PREFIX, /* a value again */
 };
 
-enum { IN_KERNEL = 1, IN_INSTALL = 2, ANYWHERE = IN_KERNEL | IN_INSTALL };
+enum {
+    IN_KERNEL = 1,
+    IN_INSTALL = 2,
+    IN_UNINSTALL = 4,
+    IN_DOCTOR = 8,
+    IN_PLACE = IN_INSTALL | IN_UNINSTALL,
+    ANYWHERE = IN_KERNEL | IN_PLACE | IN_DOCTOR,
+};
+
+static const struct {
+    const char *word;
+    enum command command;
+    int mask;
+} commands_table[] = {
+    {"kernel", COMMAND_KERNEL, IN_KERNEL},
+    {"install", COMMAND_INSTALL, IN_INSTALL},
+    {"uninstall", COMMAND_UNINSTALL, IN_UNINSTALL},
+    {"doctor", COMMAND_DOCTOR, IN_DOCTOR},
+};
 
 /* Names without their dashes at the front; a dash in them may be written as an underscore. */
 static const struct option {
@@ -78,11 +75,13 @@ static const struct option {
     {"log", IN_KERNEL, OPTION_TEXT, offsetof(struct options, log_file)},
     {"log-level", IN_KERNEL, OPTION_LEVEL, 0},
     {"debug", IN_KERNEL, OPTION_DEBUG, 0},
-    {"user", IN_INSTALL, OPTION_USER, 0},
-    {"sys-prefix", IN_INSTALL, OPTION_SYS_PREFIX, 0},
-    {"prefix", IN_INSTALL, OPTION_PREFIX, 0},
-    {"name", IN_INSTALL, OPTION_TEXT, offsetof(struct options, name)},
+    {"user", IN_PLACE, OPTION_USER, 0},
+    {"sys-prefix", IN_PLACE, OPTION_SYS_PREFIX, 0},
+    {"prefix", IN_PLACE, OPTION_PREFIX, 0},
+    {"name", IN_PLACE, OPTION_TEXT, offsetof(struct options, name)},
+    {"as-python3", IN_PLACE, OPTION_AS_PYTHON3, 0},
     {"display-name", IN_INSTALL, OPTION_TEXT, offsetof(struct options, display_name)},
+    {"env", IN_INSTALL, OPTION_ENV, 0},
     {"help", ANYWHERE, OPTION_HELP, 0},
     {"h", ANYWHERE, OPTION_HELP, 0},
     {"version", ANYWHERE, OPTION_VERSION, 0},
@@ -91,6 +90,9 @@ static const struct option {
 struct parser {
     char **next; /* the argument to look at; NULL at the end */
     struct options options;
+    const char *word;   /* of the command; NULL: none is written */
+    int mask;           /* of the command */
+    bool may_be_python; /* nothing but --python so far */
     bool max_output_given;
     char *error; /* OPTIONS_ERROR_MAX */
 };
@@ -147,10 +149,22 @@ static int take_level(struct parser *self, const char *text)
 static int take_where(struct parser *self, enum install_where where, const char *prefix)
 {
     if (self->options.where != INSTALL_NONE && self->options.where != where) {
-        return fail(self, "install takes only one of --user, --sys-prefix and --prefix DIR");
+        return fail(self, "%s takes only one of --user, --sys-prefix and --prefix DIR", self->word);
     }
     self->options.where = where;
     self->options.prefix = prefix;
+    return 0;
+}
+
+static int take_variable(struct parser *self, const char *text)
+{
+    if (text[0] == '=' || strchr(text, '=') == NULL) {
+        return fail(self, "--env: \"%.100s\" is not NAME=VALUE", text);
+    }
+    if (self->options.variable_count == OPTIONS_VARIABLES_MAX) {
+        return fail(self, "--env: more than %d variables", OPTIONS_VARIABLES_MAX);
+    }
+    self->options.variables[self->options.variable_count++] = text;
     return 0;
 }
 
@@ -196,6 +210,8 @@ static int apply(struct parser *self, const struct option *option, char *value)
         return take_number(self, "--max-output", value);
     case OPTION_LEVEL:
         return take_level(self, value);
+    case OPTION_ENV:
+        return take_variable(self, value);
     case OPTION_DEBUG:
         self->options.log_level = LEVEL_DEBUG;
         return 0;
@@ -205,6 +221,9 @@ static int apply(struct parser *self, const struct option *option, char *value)
         return take_where(self, INSTALL_SYS_PREFIX, NULL);
     case OPTION_PREFIX:
         return take_where(self, INSTALL_PREFIX, value);
+    case OPTION_AS_PYTHON3:
+        self->options.as_python3 = true;
+        return 0;
     case OPTION_HELP:
         self->options.command = COMMAND_HELP;
         return 0;
@@ -228,11 +247,11 @@ static bool same_name(const char *name, const char *text, size_t n)
     return true;
 }
 
-static const struct option *find_option(const struct argument *argument, int command)
+static const struct option *find_option(const struct argument *argument, int mask)
 {
     for (size_t i = 0; i < sizeof options_table / sizeof options_table[0]; i++) {
         const struct option *option = &options_table[i];
-        if ((option->commands & command) != 0 &&
+        if ((option->commands & mask) != 0 &&
             same_name(option->name, argument->name, argument->name_n)) {
             return option;
         }
@@ -274,19 +293,43 @@ static bool ignore_trait(struct parser *self, const struct argument *argument)
     return true;
 }
 
-static int parse_argument(struct parser *self, int command)
+/*
+ * Whether Python would take this word, and we do not. VS Code and others run a
+ * kernelspec's argv[0] as if it were an interpreter. A script is known by its
+ * looks, so that a mistyped command is told to be one.
+ */
+static bool is_for_python(const char *text)
 {
-    char *text = *self->next++;
+    size_t n = strlen(text);
+    if (text[0] == '-') {
+        return n > 1 && strchr("bBcEImOPqsSuWxX", text[1]) != NULL;
+    }
+    return strchr(text, '/') != NULL || (n > 3 && strcmp(text + n - 3, ".py") == 0);
+}
+
+static int parse_argument(struct parser *self)
+{
+    char *text = *self->next;
+    if (self->may_be_python && is_for_python(text)) {
+        self->options.command = COMMAND_PYTHON;
+        self->options.python_argv = self->next;
+        return 0;
+    }
+    self->next++;
     if (text[0] != '-' || text[1] == '\0') {
         return fail(self, "unexpected argument \"%.200s\"; see einkorn --help", text);
     }
     struct argument argument = take_argument(text);
-    const struct option *option = find_option(&argument, command);
+    const struct option *option = find_option(&argument, self->mask);
     if (option == NULL) {
-        if (command == IN_KERNEL && ignore_trait(self, &argument)) {
+        self->may_be_python = false;
+        if (self->mask == IN_KERNEL && ignore_trait(self, &argument)) {
             return 0;
         }
         return fail(self, "unknown option %.200s; see einkorn --help", text);
+    }
+    if (strcmp(option->name, "python") != 0) {
+        self->may_be_python = false;
     }
     if (!takes_value(option->kind)) {
         return argument.value == NULL ? apply(self, option, NULL)
@@ -301,31 +344,76 @@ static int parse_argument(struct parser *self, int command)
     return apply(self, option, argument.value);
 }
 
-/* Jupyter's rule for the names of kernels. */
+/* Jupyter's rule for the names of kernels; "." and ".." it forgot. */
 static bool is_kernel_name(const char *name)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
+    return name[0] != '\0' && name[strspn(name, allowed)] == '\0' && strcmp(name, ".") != 0 &&
+           strcmp(name, "..") != 0;
+}
+
+/* What install and uninstall need: one place, and one name. */
+static int check_place(struct parser *self)
+{
+    struct options *options = &self->options;
+    if (options->where == INSTALL_NONE) {
+        return fail(self, "%s needs --user, --sys-prefix or --prefix DIR", self->word);
+    }
+    if (options->where == INSTALL_PREFIX && options->prefix[0] == '\0') {
+        return fail(self, "--prefix: the directory's name is empty");
+    }
+    if (options->as_python3 && options->name != NULL) {
+        return fail(self, "%s takes only one of --name and --as-python3", self->word);
+    }
+    if (options->as_python3) {
+        options->name = "python3";
+    }
+    if (options->name != NULL && !is_kernel_name(options->name)) {
+        return fail(self, "--name: \"%.100s\" has more than letters, digits, '.', '_' and '-'",
+                    options->name);
+    }
+    return 0;
 }
 
 /* What the arguments have to be together. */
 static int check(struct parser *self)
 {
     const struct options *options = &self->options;
-    if (options->command == COMMAND_KERNEL && !self->max_output_given) {
-        const char *text = getenv("EINKORN_MAX_OUTPUT");
-        return text != NULL && text[0] != '\0' ? take_number(self, "EINKORN_MAX_OUTPUT", text) : 0;
-    }
-    if (options->command == COMMAND_INSTALL && options->where == INSTALL_NONE) {
-        return fail(self, "install needs --user, --sys-prefix or --prefix DIR");
-    }
-    if (options->command == COMMAND_INSTALL && options->name != NULL &&
-        !is_kernel_name(options->name)) {
-        return fail(self, "--name: \"%.100s\" has more than letters, digits, '.', '_' and '-'",
-                    options->name);
+    const char *text = getenv("EINKORN_MAX_OUTPUT");
+    switch (options->command) {
+    case COMMAND_INSTALL:
+    case COMMAND_UNINSTALL:
+        return check_place(self);
+    case COMMAND_KERNEL:
+        return !self->max_output_given && text != NULL && text[0] != '\0'
+                   ? take_number(self, "EINKORN_MAX_OUTPUT", text)
+                   : 0;
+    case COMMAND_DOCTOR:
+    case COMMAND_PYTHON:
+    case COMMAND_HELP:
+    case COMMAND_VERSION:
+        break;
     }
     return 0;
+}
+
+/* The command's word, if there is one. */
+static void take_command(struct parser *self)
+{
+    const char *word = *self->next;
+    self->options.command = word == NULL ? COMMAND_HELP : COMMAND_KERNEL;
+    self->mask = IN_KERNEL;
+    for (size_t i = 0; word != NULL && i < sizeof commands_table / sizeof commands_table[0]; i++) {
+        if (strcmp(word, commands_table[i].word) == 0) {
+            self->word = word;
+            self->options.command = commands_table[i].command;
+            self->mask = commands_table[i].mask;
+            self->next++;
+            return;
+        }
+    }
+    self->may_be_python = true;
 }
 
 int options_parse(int argc, char **argv, struct options *ret_options,
@@ -336,18 +424,9 @@ int options_parse(int argc, char **argv, struct options *ret_options,
         .options = {.max_output = MAX_OUTPUT, .log_level = LEVEL_INFO},
         .error = ret_error,
     };
-    int command = IN_KERNEL;
-    const char *word = *parser.next;
-    parser.options.command = word == NULL ? COMMAND_HELP : COMMAND_KERNEL;
-    if (word != NULL && strcmp(word, "install") == 0) {
-        parser.options.command = COMMAND_INSTALL;
-        command = IN_INSTALL;
-        parser.next++;
-    } else if (word != NULL && strcmp(word, "kernel") == 0) {
-        parser.next++;
-    }
-    while (*parser.next != NULL) {
-        int error = parse_argument(&parser, command);
+    take_command(&parser);
+    while (*parser.next != NULL && parser.options.command != COMMAND_PYTHON) {
+        int error = parse_argument(&parser);
         if (error != 0) {
             return error;
         }

@@ -3,17 +3,26 @@
 
 /*
  * The command line of `einkorn`. Every spelling of the connection file that
- * clients use is taken; an unknown --Trait.name=value gets one log line.
+ * clients use is taken; an unknown --Trait.name=value gets one log line. What
+ * an interpreter would take (-c, -m, -I, a script) is left for the Python.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum command { COMMAND_KERNEL, COMMAND_INSTALL, COMMAND_HELP, COMMAND_VERSION };
+enum command {
+    COMMAND_KERNEL,
+    COMMAND_INSTALL,
+    COMMAND_UNINSTALL,
+    COMMAND_DOCTOR,
+    COMMAND_PYTHON, /* exec the Python with python_argv */
+    COMMAND_HELP,
+    COMMAND_VERSION,
+};
 
 enum install_where { INSTALL_NONE, INSTALL_USER, INSTALL_SYS_PREFIX, INSTALL_PREFIX };
 
-enum { OPTIONS_ERROR_MAX = 512, OPTIONS_IGNORED_MAX = 8 };
+enum { OPTIONS_ERROR_MAX = 512, OPTIONS_IGNORED_MAX = 8, OPTIONS_VARIABLES_MAX = 64 };
 
 struct options {
     enum command command;
@@ -27,11 +36,17 @@ struct options {
     /* The --Trait.name=value that mean nothing here, for the log; more are only counted. */
     const char *ignored[OPTIONS_IGNORED_MAX];
     size_t ignored_count;
-    /* install: */
-    enum install_where where; /* never INSTALL_NONE with COMMAND_INSTALL */
+    /* install and uninstall: */
+    enum install_where where; /* never INSTALL_NONE with them */
     const char *prefix;
-    const char *name;         /* NULL: "einkorn" */
-    const char *display_name; /* NULL: "Python 3.11.7 (Einkorn)" */
+    const char *name; /* a good one; NULL: "einkorn" */
+    bool as_python3;  /* name is "python3", and another kernel of that name may be there */
+    /* install: */
+    const char *display_name;                     /* NULL: "Python 3.11.7 (Einkorn)" */
+    const char *variables[OPTIONS_VARIABLES_MAX]; /* "NAME=VALUE" */
+    size_t variable_count;
+    /* COMMAND_PYTHON: what Python shall get behind its argv[0]; in argv, never at its begin. */
+    char **python_argv;
 };
 
 /*

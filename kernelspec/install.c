@@ -2,203 +2,49 @@
  * `einkorn install`. Kernel process, which does nothing else then.
  *
  * The kernelspec pins everything that a start would otherwise have to find out:
- * the Python, its libpython and its version. Every file is written beside its
- * place and renamed into it, kernel.json last: Jupyter takes a directory for a
- * kernel by that file, so it never sees half of one, and an older Einkorn in
- * the same place is replaced without a moment in which there is none.
+ * the Python, its libpython and its version. Before it is written a cell has
+ * run in that Python, in the way that is pinned: what cannot work is refused
+ * here, with the reason, and not in somebody's notebook.
  */
 
 #include "kernelspec/install.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "bridge/buffer.h"
 #include "bridge/xalloc.h"
 #include "kernel/paths.h"
 #include "kernel/python_path.h"
+#include "kernelspec/files.h"
 #include "kernelspec/probe.h"
+#include "kernelspec/spec.h"
+#include "kernelspec/trial.h"
 
-enum { EXIT_USAGE = 2 };
-
-static const char *const logos[] = {"logo-32x32.png", "logo-64x64.png", "logo-svg.svg"};
-
-static char *format(const char *text, ...) __attribute__((format(printf, 1, 2)));
-
-/* A formatted string on the heap. */
-static char *format(const char *text, ...)
+/* "NAME=VALUE" as a member; a name that comes twice has its last value. -> 0, -1: not UTF-8. */
+static int set_variable(json_t *env, const char *text)
 {
-    char *result;
-    va_list arguments;
-    va_start(arguments, text);
-    int n = vasprintf(&result, text, arguments);
-    va_end(arguments);
-    return n < 0 ? xstrdup("") : result;
+    const char *equals = strchr(text, '=');
+    char *name = text_format("%.*s", (int)(equals - text), text);
+    int r = json_object_set_new(env, name, json_string(equals + 1));
+    free(name);
+    return r;
 }
 
-/* The value of a variable; NULL where it is missing or empty. */
-static const char *environment(const char *name)
+/* -> 0, -1: something is not UTF-8. */
+static int add_env(json_t *spec, const struct options *options)
 {
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
-/* ---- files ------------------------------------------------------------------- */
-
-/* Makes a directory and those above it. -> 0, -errno. */
-static int make_directories(const char *path)
-{
-    char *part = xstrdup(path);
+    json_t *env = json_object();
     int r = 0;
-    for (char *end = part + 1; r == 0; end++) {
-        if (*end != '/' && *end != '\0') {
-            continue;
-        }
-        char kept = *end;
-        *end = '\0';
-        if (mkdir(part, 0755) < 0 && errno != EEXIST) {
-            r = -errno;
-        }
-        *end = kept;
-        if (kept == '\0') {
-            break;
-        }
+    for (size_t i = 0; r == 0 && i < options->variable_count; i++) {
+        r = set_variable(env, options->variables[i]);
     }
-    free(part);
+    if (r == 0 && options->variable_count > 0) {
+        r = json_object_set(spec, "env", env);
+    }
+    json_decref(env);
     return r;
-}
-
-static int write_all(int fd, struct slice bytes)
-{
-    for (size_t done = 0; done < bytes.n;) {
-        ssize_t n = write(fd, bytes.p + done, bytes.n - done);
-        if (n < 0 && errno != EINTR) {
-            return -errno;
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
-/* Puts a whole file in its place in one step. -> 0, -errno. */
-static int put_file(const char *dir, const char *name, struct slice bytes)
-{
-    char *path = format("%s/%s", dir, name);
-    char *draft = format("%s/.%s.%ld", dir, name, (long)getpid());
-    int r;
-    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) {
-        r = -errno;
-    } else {
-        r = write_all(fd, bytes);
-        if (close(fd) < 0 && r == 0) {
-            r = -errno;
-        }
-        if (r == 0 && rename(draft, path) < 0) {
-            r = -errno;
-        }
-        if (r < 0) {
-            (void)unlink(draft);
-        }
-    }
-    free(draft);
-    free(path);
-    return r;
-}
-
-/* Appends a file's bytes. -> 0, -errno. */
-static int read_file(const char *path, struct buffer *buffer)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -errno;
-    }
-    int r = 0;
-    for (;;) {
-        char bytes[8192];
-        ssize_t n = read(fd, bytes, sizeof(bytes));
-        if (n == 0) {
-            break;
-        }
-        if (n < 0 && errno != EINTR) {
-            r = -errno;
-            break;
-        }
-        buffer_put(buffer, bytes, n > 0 ? (size_t)n : 0);
-    }
-    (void)close(fd);
-    return r;
-}
-
-static int copy_file(const char *from_dir, const char *to_dir, const char *name)
-{
-    char *source = format("%s/%s", from_dir, name);
-    struct buffer bytes = BUFFER_INIT;
-    int r = read_file(source, &bytes);
-    if (r == 0) {
-        r = put_file(to_dir, name, buffer_slice(&bytes));
-    }
-    buffer_release(&bytes);
-    free(source);
-    return r;
-}
-
-/* ---- what goes where --------------------------------------------------------------- */
-
-/* Jupyter's data directory of the user, as jupyter_core finds it. NULL: no home. */
-static char *user_data_directory(void)
-{
-    const char *path = environment("JUPYTER_DATA_DIR");
-    if (path) {
-        return xstrdup(path);
-    }
-    path = environment("XDG_DATA_HOME");
-    if (path) {
-        return format("%s/jupyter", path);
-    }
-    path = environment("HOME");
-    return path ? format("%s/.local/share/jupyter", path) : NULL;
-}
-
-static char *choose_directory(const struct options *options, const struct probe *python,
-                              const char *name)
-{
-    char *data = NULL;
-    switch (options->where) {
-    case INSTALL_USER:
-        data = user_data_directory();
-        break;
-    case INSTALL_SYS_PREFIX:
-        data = format("%s/share/jupyter", python->prefix);
-        break;
-    case INSTALL_PREFIX:
-        data = format("%s/share/jupyter", options->prefix);
-        break;
-    case INSTALL_NONE:
-        break;
-    }
-    char *directory = data ? format("%s/kernels/%s", data, name) : NULL;
-    free(data);
-    return directory;
-}
-
-/* Jupyter's rule for the name of a kernelspec; "." and ".." it forgot. */
-static bool name_is_good(const char *name)
-{
-    for (const char *c = name; *c; c++) {
-        if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) {
-            return false;
-        }
-    }
-    return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
 /*
@@ -206,83 +52,139 @@ static bool name_is_good(const char *name)
  * kernel_protocol_version: it would promise the registration handshake of JEP 66.
  */
 static char *kernel_json(const struct options *options, const struct paths *paths,
-                         const struct probe *python)
+                         const struct probe *python, const char *libpython)
 {
-    char *display_name = options->display_name ? xstrdup(options->display_name)
-                                               : format("Python %s (Einkorn)", python->version);
+    char *display_name = options->display_name
+                             ? xstrdup(options->display_name)
+                             : text_format("Python %s (Einkorn)", python->version);
     json_t *spec = json_pack(
         "{s:[s, s, s, s, s, s, s, s, s, s], s:s, s:s, s:s, s:{s:{s:s}, s:{s:s}}}", "argv",
-        paths->program, "kernel", "--python", python->executable, "--libpython", python->libpython,
+        paths->program, "kernel", "--python", python->executable, "--libpython", libpython,
         "--python-version", python->version, "-f", "{connection_file}", "display_name",
         display_name, "language", "python", "interrupt_mode", "message", "metadata", "einkorn",
         "version", EINKORN_VERSION, "interpreter", "path", python->executable);
     free(display_name);
-    char *text = spec ? json_dumps(spec, JSON_INDENT(1)) : NULL;
+    char *text = spec && add_env(spec, options) == 0 ? json_dumps(spec, JSON_INDENT(1)) : NULL;
     json_decref(spec);
     return text;
 }
 
-/* ---- the command ------------------------------------------------------------------- */
+/* ---- whether it works --------------------------------------------------------- */
 
-static int write_kernelspec(const char *directory, const struct paths *paths, const char *json)
+/* The trial's environment: that of the kernelspec, nothing of the user's that leads Python astray.
+ */
+static void set_environment(const struct options *options)
 {
-    int r = make_directories(directory);
-    for (size_t i = 0; r == 0 && i < sizeof(logos) / sizeof(logos[0]); i++) {
-        r = copy_file(paths->kernelspec, directory, logos[i]);
+    (void)unsetenv("PYTHONHOME");
+    (void)unsetenv("PYTHONPATH");
+    (void)setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    for (size_t i = 0; i < options->variable_count; i++) {
+        const char *equals = strchr(options->variables[i], '=');
+        char *name =
+            text_format("%.*s", (int)(equals - options->variables[i]), options->variables[i]);
+        (void)setenv(name, equals + 1, 1);
+        free(name);
     }
-    if (r == 0) {
-        r = put_file(directory, "kernel.json", slice_of(json));
-    }
-    return r;
 }
 
-static int install_for(const struct options *options, const struct paths *paths,
-                       const struct probe *python)
+/* -> the last line of why not, the caller's; NULL: it works. */
+static char *try_out(const struct paths *paths, const struct probe *python, const char *libpython)
 {
-    const char *name = options->name ? options->name : "einkorn";
-    char *directory = choose_directory(options, python, name);
-    char *json = kernel_json(options, paths, python);
-    int status = EXIT_FAILURE;
+    struct buffer output = BUFFER_INIT;
+    int r = trial_run(paths, python->executable, libpython, "pass", &output);
+    char *reason = r < 0 ? trial_last_line(&output) : NULL;
+    buffer_release(&output);
+    return reason;
+}
+
+/*
+ * Chooses the way in, the shared library first. -> what to pin as --libpython,
+ * with a remark for the user if it is not the library; NULL: neither works, and
+ * that is said.
+ */
+static const char *choose_way(const struct paths *paths, const struct probe *python,
+                              char **ret_remark)
+{
+    const char *executable = python->executable;
+    bool has_library = *python->libpython != '\0';
+    char *library_reason = has_library ? try_out(paths, python, python->libpython) : NULL;
+    const char *chosen = NULL;
+    if (has_library && !library_reason) {
+        return python->libpython;
+    }
+    char *reason = try_out(paths, python, "");
+    if (reason) {
+        (void)fprintf(stderr,
+                      "einkorn: %s runs no cells (%s%s%s): mend it, or name another with --python "
+                      "PATH\n",
+                      executable, library_reason ? library_reason : "", library_reason ? "; " : "",
+                      reason);
+    } else {
+        chosen = "";
+        *ret_remark =
+            has_library
+                ? text_format("%s does not serve (%s)", python->libpython, library_reason)
+                : text_format("%s has no shared libpython (on Debian it is a package of its own, "
+                              "libpython3-dev)",
+                              executable);
+    }
+    free(reason);
+    free(library_reason);
+    return chosen;
+}
+
+/* ---- the command ---------------------------------------------------------------- */
+
+/* Whether that place may be written to; if not, that is said. */
+static bool may_write(const struct options *options, const char *directory)
+{
     if (!directory) {
         (void)fprintf(stderr, "einkorn: --user needs a home directory: set HOME, or use "
                               "--prefix DIR\n");
-    } else if (!json) {
-        (void)fprintf(stderr, "einkorn: a path or the display name is not UTF-8, and kernel.json "
-                              "must be\n");
-    } else {
-        int r = write_kernelspec(directory, paths, json);
-        if (r < 0) {
-            (void)fprintf(stderr, "einkorn: cannot write the kernelspec into %s: %s\n", directory,
-                          strerror(-r));
-        } else {
-            probe_compile(python, paths->python);
-            (void)printf("Installed the kernelspec %s in %s\n", name, directory);
-            status = EXIT_SUCCESS;
-        }
+        return false;
     }
-    if (status == EXIT_SUCCESS && !*python->libpython) {
-        (void)printf("%s has no shared libpython (on Debian it is a package of its own, "
-                     "libpython3-dev): cells run in the interpreter itself, which works as well\n",
-                     python->executable);
+    if (!options->as_python3 && spec_owner(directory) == SPEC_FOREIGN) {
+        (void)fprintf(stderr,
+                      "einkorn: %s is another kernel's: choose another name with --name NAME%s\n",
+                      directory,
+                      options->name && strcmp(options->name, "python3") == 0
+                          ? ", or say --as-python3 to stand in for it"
+                          : "");
+        return false;
+    }
+    return true;
+}
+
+static int install_into(const char *directory, const struct options *options,
+                        const struct paths *paths, const struct probe *python)
+{
+    char *remark = NULL;
+    const char *libpython = choose_way(paths, python, &remark);
+    char *json = libpython ? kernel_json(options, paths, python, libpython) : NULL;
+    int status = EXIT_FAILURE;
+    int r = json ? spec_write(directory, paths->kernelspec, json) : 0;
+    if (libpython && !json) {
+        (void)fprintf(stderr, "einkorn: a path, a variable or the display name is not UTF-8, and "
+                              "kernel.json must be\n");
+    } else if (r < 0) {
+        (void)fprintf(stderr, "einkorn: cannot write the kernelspec into %s: %s\n", directory,
+                      strerror(-r));
+    } else if (json) {
+        probe_compile(python, paths->python);
+        (void)printf("Installed the kernelspec %s in %s\n",
+                     options->name ? options->name : "einkorn", directory);
+        status = EXIT_SUCCESS;
+    }
+    if (status == EXIT_SUCCESS && remark) {
+        (void)printf("%s: cells run in the interpreter itself, which works as well\n", remark);
     }
     free(json);
-    free(directory);
+    free(remark);
     return status;
 }
 
 int install_run(const struct options *options)
 {
-    if (options->where == INSTALL_NONE) {
-        (void)fprintf(stderr, "einkorn: where to? Say one of --user, --sys-prefix, --prefix DIR\n");
-        return EXIT_USAGE;
-    }
-    if (options->name && !name_is_good(options->name)) {
-        (void)fprintf(stderr,
-                      "einkorn: --name %s: a kernel's name has only letters, digits, "
-                      "\".\", \"_\" and \"-\"\n",
-                      options->name);
-        return EXIT_USAGE;
-    }
     struct paths paths;
     int r = paths_init(&paths);
     if (r < 0) {
@@ -291,17 +193,20 @@ int install_run(const struct options *options)
         return EXIT_FAILURE;
     }
     char *python = python_path(options->python);
-    char *script = format("%s/probe.py", paths.kernelspec);
     char error[PROBE_ERROR_MAX];
     struct probe probe;
     int status = EXIT_FAILURE;
-    if (probe_init(&probe, python, script, error) < 0) {
+    if (probe_init(&probe, python, &paths, error) < 0) {
         (void)fprintf(stderr, "einkorn: %s\n", error);
     } else {
-        status = install_for(options, &paths, &probe);
+        char *directory = spec_directory(options, probe.prefix);
+        set_environment(options);
+        if (may_write(options, directory)) {
+            status = install_into(directory, options, &paths, &probe);
+        }
+        free(directory);
         probe_release(&probe);
     }
-    free(script);
     free(python);
     paths_release(&paths);
     return status;

@@ -1,5 +1,6 @@
 /*
- * Asks a Python what it is. Kernel process, only in `einkorn install`.
+ * Asks a Python what it is. Kernel process, in `einkorn install`,
+ * `uninstall` and `doctor`.
  *
  * The answer comes from the interpreter itself, because nothing else knows it:
  * a path may be a pyenv shim, a link into another tree or a virtual
@@ -19,11 +20,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bridge/buffer.h"
 #include "bridge/xalloc.h"
+#include "kernelspec/files.h"
 
 enum {
     OLDEST_MAJOR = 3,
@@ -160,11 +163,13 @@ static int read_answer(const char *answer, const char *python, struct probe *ret
     const char *version;
     const char *executable;
     const char *prefix;
+    const char *base;
     const char *libpython;
     int free_threaded;
-    int r = json_unpack(facts, "{s:s, s:s, s:s, s:s, s:s, s:b}", "implementation", &implementation,
-                        "version", &version, "executable", &executable, "prefix", &prefix,
-                        "libpython", &libpython, "free_threaded", &free_threaded);
+    int r =
+        json_unpack(facts, "{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "implementation", &implementation,
+                    "version", &version, "executable", &executable, "prefix", &prefix, "base",
+                    &base, "libpython", &libpython, "free_threaded", &free_threaded);
     if (r < 0) {
         complain(ret_error,
                  "%s gave an answer that makes no sense (%.200s): name another with --python PATH",
@@ -176,6 +181,7 @@ static int read_answer(const char *answer, const char *python, struct probe *ret
         *ret_probe = (struct probe){
             .executable = xstrdup(executable),
             .prefix = xstrdup(prefix),
+            .base = xstrdup(base),
             .version = xstrdup(version),
             .libpython = xstrdup(libpython),
         };
@@ -184,12 +190,19 @@ static int read_answer(const char *answer, const char *python, struct probe *ret
     return r;
 }
 
+/* A virtual environment whose base was removed or upgraded away. */
+static bool base_is_gone(const char *python)
+{
+    struct stat status;
+    return lstat(python, &status) == 0 && S_ISLNK(status.st_mode) && stat(python, &status) < 0;
+}
+
 /* Isolated as far as Python 2 knows it: no PYTHON* variables, no user site, no .pyc written. */
-int probe_init(struct probe *ret_probe, const char *python, const char *script,
+int probe_init(struct probe *ret_probe, const char *python, const struct paths *paths,
                char ret_error[PROBE_ERROR_MAX])
 {
     char *name = xstrdup(python);
-    char *file = xstrdup(script);
+    char *file = text_format("%s/probe.py", paths->kernelspec);
     char flags[] = "-EsB";
     char *const command[] = {name, flags, file, NULL};
     struct buffer output = BUFFER_INIT;
@@ -201,6 +214,11 @@ int probe_init(struct probe *ret_probe, const char *python, const char *script,
     int r;
     if (status < 0) {
         r = complain(ret_error, "cannot start %s: %s", python, strerror(-status));
+    } else if (base_is_gone(python)) {
+        r = complain(ret_error,
+                     "%s is a link to a Python that is gone: make the environment anew "
+                     "(python3 -m venv --clear), or name another with --python PATH",
+                     python);
     } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
         r = complain(ret_error, "%s did not answer within %d s: name another with --python PATH",
                      python, PROBE_SECONDS);
@@ -223,6 +241,7 @@ void probe_release(struct probe *self)
 {
     free(self->executable);
     free(self->prefix);
+    free(self->base);
     free(self->version);
     free(self->libpython);
     *self = (struct probe){0};

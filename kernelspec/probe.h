@@ -5,10 +5,13 @@
  * Asks a Python what it is, by running kernelspec/probe.py in it.
  */
 
+#include "kernel/paths.h"
+
 /* What a Python says of itself. */
 struct probe {
     char *executable; /* absolute; a virtual environment's own bin/python, links kept */
     char *prefix;     /* sys.prefix */
+    char *base;       /* sys.base_prefix: another one in a virtual environment */
     char *version;    /* "3.11.7" */
     char *libpython;  /* absolute; "" where it has no shared one */
 };
@@ -16,13 +19,12 @@ struct probe {
 enum { PROBE_ERROR_MAX = 1024 };
 
 /*
- * `python` is a path, or a name to look for on PATH; `script` is the path of
- * probe.py. A Python that Einkorn cannot use (broken, older than 3.11,
- * free-threaded, not CPython) is an error too. The text says what is wrong
- * and what to do, in one line.
+ * `python` is a path, or a name that is nowhere on PATH. A Python that Einkorn cannot use (broken,
+ * older than 3.11, free-threaded, not CPython) is an error too. The text says what is wrong and
+ * what to do, in one line.
  * -> 0, -1 and the text.
  */
-int probe_init(struct probe *ret_probe, const char *python, const char *script,
+int probe_init(struct probe *ret_probe, const char *python, const struct paths *paths,
                char ret_error[PROBE_ERROR_MAX]);
 void probe_release(struct probe *self);
 

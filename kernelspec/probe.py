@@ -1,4 +1,4 @@
-# Run by `einkorn install` in the Python that it is asked to install for. Prints
+# Run by `einkorn install` and `einkorn doctor` in the Python that is meant. Prints
 # one line, "einkorn-probe " and a JSON object. Python 2.7 can read it too, so
 # that an old Python is refused by its version and not by a syntax error.
 
@@ -45,6 +45,7 @@ facts = {
     "version": "%d.%d.%d" % sys.version_info[:3],
     "executable": os.path.abspath(sys.executable),
     "prefix": sys.prefix,
+    "base": getattr(sys, "base_prefix", sys.prefix),
     "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
     "libpython": "",
 }

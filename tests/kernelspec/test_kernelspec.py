@@ -1,4 +1,4 @@
-"""`einkorn install`: what it writes, where, and what it refuses."""
+"""`einkorn install` and `uninstall`: what they write, where, and what they refuse."""
 
 import json
 import os
@@ -10,36 +10,8 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EINKORN = os.environ.get("EINKORN", str(ROOT / "build" / "dev" / "bin" / "einkorn"))
-VERSION = "%d.%d.%d" % sys.version_info[:3]
-
-
-@pytest.fixture
-def install(tmp_path):
-    """Runs the command in a home of its own."""
-
-    def run(*arguments, **env):
-        env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], **env}
-        for name in ("ASAN_OPTIONS", "PYTHONMALLOC"):
-            if name in os.environ:
-                env[name] = os.environ[name]
-        return subprocess.run([EINKORN, "install", *map(str, arguments)], env=env, text=True,
-                              capture_output=True, cwd=tmp_path, timeout=100)
-
-    return run
-
-
-def fake_python(path, text):
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
-    return path
-
-
-def facts(**changes):
-    values = {"implementation": "cpython", "version": "3.12.1", "executable": "/x/python",
-              "prefix": "/x", "free_threaded": False, "libpython": "", **changes}
-    return "echo 'einkorn-probe %s'\n" % json.dumps(values)
+from running import (EINKORN, FOR_STOCK, VERSION, copy_tree, facts, fake_python, kernel_json,
+                     real_python)
 
 
 def test_kernel_json_pins_everything_that_a_start_needs(install, tmp_path):
@@ -145,11 +117,7 @@ def test_again_replaces_and_leaves_no_draft(install, tmp_path):
 
 def test_the_python_half_is_compiled_for_that_python(install, tmp_path):
     """On a copy of the tree: it shows that the tree can be moved, too."""
-    tree = pathlib.Path(EINKORN).resolve().parents[1]
-    (tmp_path / "moved").mkdir()
-    for part in "bin", "lib":
-        shutil.copytree(tree / part, tmp_path / "moved" / part,
-                        ignore=shutil.ignore_patterns("__pycache__"))
+    copy_tree(tmp_path / "moved")
     einkorn = tmp_path / "moved/bin/einkorn"
     done = subprocess.run([einkorn, "install", "--prefix", tmp_path, "--python", sys.executable],
                           capture_output=True, text=True, timeout=100)
@@ -204,12 +172,70 @@ def test_a_python_that_is_not_there_is_refused(install, tmp_path):
 
 
 def test_without_a_shared_libpython_the_interpreter_itself_is_used(install, tmp_path):
-    python = fake_python(tmp_path / "python", facts())
-    done = install("--prefix", tmp_path, "--python", python)
+    python = real_python(tmp_path / "python", libpython="")
+    done = install("--prefix", tmp_path, "--python", python, **FOR_STOCK)
     assert done.returncode == 0, done.stderr
     assert "no shared libpython" in done.stdout
-    spec = json.loads((tmp_path / "share/jupyter/kernels/einkorn/kernel.json").read_text())
-    assert spec["argv"][4:6] == ["--libpython", ""]
+    assert kernel_json(tmp_path)["argv"][4:6] == ["--libpython", ""]
+
+
+def test_a_libpython_that_does_not_serve_is_passed_over(install, tmp_path):
+    library = tmp_path / "libpython3.so"
+    library.write_bytes(b"no library")
+    python = real_python(tmp_path / "python", libpython=str(library))
+    done = install("--prefix", tmp_path, "--python", python, **FOR_STOCK)
+    assert done.returncode == 0, done.stderr
+    assert f"{library} does not serve" in done.stdout
+    assert kernel_json(tmp_path)["argv"][4:6] == ["--libpython", ""]
+
+
+def test_a_python_that_loads_neither_is_refused(install, tmp_path):
+    """What its files say is fine, but no cell runs: the reason is the one that Python gives."""
+    python = real_python(tmp_path / "python", libpython="",
+                         otherwise="echo 'ImportError: undefined symbol: PyX' >&2; exit 1")
+    done = install("--prefix", tmp_path / "p", "--python", python)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "runs no cells (ImportError: undefined symbol: PyX)" in done.stderr
+    assert "--python" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "p").exists()
+
+
+def test_an_install_that_lost_its_runner_refuses(tmp_path):
+    tree = copy_tree(tmp_path / "moved")
+    (tree / "lib/einkorn/_einkorn.abi3.so").unlink()
+    done = subprocess.run([tree / "bin/einkorn", "install", "--prefix", tmp_path / "p",
+                           "--python", sys.executable], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "_einkorn.abi3.so" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "p").exists()
+
+
+def test_an_environment_whose_base_is_gone_is_told_from_no_python(install, tmp_path):
+    python = tmp_path / "venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(tmp_path / "removed/python3")
+    done = install("--prefix", tmp_path / "p", "--python", python)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "venv --clear" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "p").exists()
+
+
+def test_what_leads_python_astray_today_is_not_the_pythons_fault(install, tmp_path):
+    done = install("--prefix", tmp_path, "--python", sys.executable, PYTHONHOME="/nonexistent",
+                   PYTHONPATH="/nonexistent")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_refusal_leaves_no_bytecode_either(tmp_path):
+    """The trial would, as every start does where it can."""
+    tree = copy_tree(tmp_path / "moved")
+    (tmp_path / "file").write_text("")
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run([tree / "bin/einkorn", "install", "--prefix", tmp_path / "file",
+                           "--python", sys.executable], capture_output=True, text=True,
+                          timeout=100, env=env)
+    assert done.returncode == 1, done.stdout
+    assert not list(tree.rglob("*.pyc"))
 
 
 def test_a_place_that_cannot_be_written_is_named(install, tmp_path):
@@ -217,3 +243,136 @@ def test_a_place_that_cannot_be_written_is_named(install, tmp_path):
     done = install("--prefix", tmp_path / "file", "--python", sys.executable)
     assert done.returncode == 1
     assert str(tmp_path / "file") in done.stderr and done.stderr.count("\n") == 1
+
+
+# ---- --env, --as-python3 ------------------------------------------------------------
+
+
+def test_env_is_for_the_kernel_and_for_the_trial(install, tmp_path):
+    done = install("--prefix", tmp_path, "--python", sys.executable, "--env", "A=1", "--env",
+                   "B=x=${A} ü", "--env=A=2", "--env=C=")
+    assert done.returncode == 0, done.stderr
+    assert kernel_json(tmp_path)["env"] == {"A": "2", "B": "x=${A} ü", "C": ""}
+    done = install("--prefix", tmp_path / "q", "--python", sys.executable,
+                   "--env", "PYTHONHOME=/nonexistent")
+    assert done.returncode == 1 and "runs no cells" in done.stderr
+    assert not (tmp_path / "q").exists()
+
+
+def test_what_is_not_utf8_cannot_be_in_kernel_json(install, tmp_path):
+    done = install("--prefix", tmp_path / "p", "--python", sys.executable, "--env", "A=\udcff")
+    assert done.returncode == 1 and "UTF-8" in done.stderr
+    assert not (tmp_path / "p").exists()
+
+
+FOREIGN = {"argv": ["x"], "display_name": "Python 3 (ipykernel)", "language": "python"}
+
+
+def make_foreign(prefix, name):
+    directory = prefix / "share/jupyter/kernels" / name
+    directory.mkdir(parents=True)
+    (directory / "kernel.json").write_text(json.dumps(FOREIGN))
+    (directory / "logo-64x64.png").write_bytes(b"theirs")
+    (directory / "own.txt").write_text("own")
+    return directory
+
+
+def contents(directory):
+    return {str(f.relative_to(directory)): f.read_bytes() for f in directory.rglob("*")
+            if f.is_file()}
+
+
+def test_as_python3_stands_in_for_another_kernel_which_comes_back(install, einkorn, tmp_path):
+    directory = make_foreign(tmp_path, "python3")
+    before = contents(directory)
+    for _ in range(2):  # the second time it is ours that is replaced, and theirs is still kept
+        done = install("--prefix", tmp_path, "--python", sys.executable, "--as-python3")
+        assert done.returncode == 0, done.stderr
+        spec = kernel_json(tmp_path, "python3")
+        assert "einkorn" in spec["metadata"]
+        assert spec["display_name"] == f"Python {VERSION} (Einkorn)"
+    done = einkorn("uninstall", "--prefix", tmp_path, "--as-python3")
+    assert done.returncode == 0, done.stderr
+    assert "is back" in done.stdout
+    assert contents(directory) == before
+    assert not (directory / "before-einkorn").exists()
+
+
+def test_jupyter_client_takes_python3_for_ours(install, tmp_path):
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    make_foreign(tmp_path, "python3")
+    assert install("--prefix", tmp_path, "--python", sys.executable, "--as-python3").returncode == 0
+    manager = KernelSpecManager(kernel_dirs=[str(tmp_path / "share/jupyter/kernels")],
+                                ensure_native_kernel=False)
+    assert list(manager.find_kernel_specs()) == ["python3"]
+    assert manager.get_kernel_spec("python3").argv[0] == os.path.realpath(EINKORN)
+
+
+@pytest.mark.parametrize("name, says", [("python3", "--as-python3"), ("other", "--name")])
+def test_another_kernels_name_is_not_taken_by_accident(install, tmp_path, name, says):
+    directory = make_foreign(tmp_path, name)
+    before = contents(directory)
+    done = install("--prefix", tmp_path, "--python", sys.executable, "--name", name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert says in done.stderr and done.stderr.count("\n") == 1
+    assert contents(directory) == before
+
+
+# ---- uninstall ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["--prefix", "--user", "--sys-prefix"])
+def test_uninstall_leaves_nothing_of_what_install_wrote(einkorn, tmp_path, where):
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    place = {"--prefix": ["--prefix", tmp_path / "p"], "--user": ["--user"],
+             "--sys-prefix": ["--sys-prefix"]}[where]
+    common = [*place, "--python", venv / "bin/python", "--name", "Ek.1"]
+    before = contents(tmp_path)
+    assert einkorn("install", *common).returncode == 0
+    added = contents(tmp_path).keys() - before.keys()
+    assert len(added) == 4 and all("/jupyter/kernels/Ek.1/" in name for name in added)
+    done = einkorn("uninstall", *common)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Removed the kernelspec Ek.1" in done.stdout
+    assert contents(tmp_path) == before
+    assert not list(tmp_path.rglob("Ek.1"))
+
+
+def test_uninstall_knows_nothing_to_remove(einkorn, tmp_path):
+    done = einkorn("uninstall", "--prefix", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no kernelspec" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", [json.dumps(FOREIGN), "{", "[]", '{"metadata": {"other": 1}}'])
+def test_uninstall_leaves_what_is_not_ours(einkorn, tmp_path, text):
+    directory = make_foreign(tmp_path, "einkorn")
+    (directory / "kernel.json").write_text(text)
+    before = contents(directory)
+    done = einkorn("uninstall", "--prefix", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "another kernel's" in done.stderr and done.stderr.count("\n") == 1
+    assert contents(directory) == before
+
+
+def test_uninstall_keeps_files_of_others_in_the_directory(einkorn, install, tmp_path):
+    assert install("--prefix", tmp_path, "--python", sys.executable).returncode == 0
+    directory = tmp_path / "share/jupyter/kernels/einkorn"
+    (directory / "kernel.js").write_text("mine")
+    assert einkorn("uninstall", "--prefix", tmp_path).returncode == 0
+    assert contents(directory) == {"kernel.js": b"mine"}
+
+
+def test_uninstall_without_its_python_says_how_to_do_without(einkorn, tmp_path):
+    done = einkorn("uninstall", "--sys-prefix", "--python", tmp_path / "none")
+    assert done.returncode == 1
+    assert "--prefix DIR" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_user_needs_a_home(einkorn, command):
+    done = einkorn(command, "--user", "--python", sys.executable, HOME="")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "HOME" in done.stderr and done.stderr.count("\n") == 1

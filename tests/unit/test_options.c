@@ -68,6 +68,11 @@ static const struct {
     {{"-f", "'c.json\""}, "'c.json\""},
     {{"-f", "\""}, "\""},
     {{"-f", "-dash"}, "-dash"},
+    {{"-f=\"/x y/c.json\""}, "/x y/c.json"},
+    {{"-f\"/x y/c.json\""}, "/x y/c.json"},
+    {{"--connection-file='/x y/c.json'"}, "/x y/c.json"},
+    {{"--connection-file", "\"/x y/c.json\""}, "/x y/c.json"},
+    {{"--IPKernelApp.connection_file=\"/x y/c.json\""}, "/x y/c.json"},
     {{"-f=a=b"}, "a=b"},
     {{"--f=a=b"}, "a=b"},
 };
@@ -185,16 +190,100 @@ Test(options, install_says_where)
     EXPECT_TEXT(options.display_name, "My Python");
 }
 
+Test(options, install_takes_variables_and_the_name_python3)
+{
+    cr_assert(eq(int, PARSE("install", "--user", "--env", "A=1", "--env=B=x=y", "--env=C="), 0));
+    cr_assert(eq(sz, options.variable_count, 3));
+    EXPECT_TEXT(options.variables[0], "A=1");
+    EXPECT_TEXT(options.variables[1], "B=x=y");
+    EXPECT_TEXT(options.variables[2], "C=");
+    cr_expect(not(options.as_python3));
+    cr_assert(eq(int, PARSE("install", "--user", "--as-python3"), 0));
+    cr_expect(options.as_python3);
+    EXPECT_TEXT(options.name, "python3");
+}
+
+Test(options, more_variables_than_there_is_room_for_are_refused)
+{
+    static char word[] = "--env=A=1", install[] = "install", user[] = "--user";
+    char *argv[OPTIONS_VARIABLES_MAX + 5] = {word, install, user};
+    for (size_t i = 3; i < COUNT(argv) - 2; i++) {
+        argv[i] = word;
+    }
+    cr_assert(eq(int, options_parse((int)COUNT(argv) - 2, argv, &options, error), 0));
+    cr_expect(eq(sz, options.variable_count, OPTIONS_VARIABLES_MAX));
+    argv[COUNT(argv) - 2] = word;
+    cr_assert(eq(int, options_parse((int)COUNT(argv) - 1, argv, &options, error), -EINVAL));
+    EXPECT_TEXT(error, "--env: more than 64 variables");
+}
+
+Test(options, uninstall_and_doctor_are_commands)
+{
+    cr_assert(eq(int, PARSE("uninstall", "--sys-prefix", "--python", "/p", "--name=e"), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_UNINSTALL));
+    cr_expect(eq(int, (int)options.where, INSTALL_SYS_PREFIX));
+    EXPECT_TEXT(options.python, "/p");
+    EXPECT_TEXT(options.name, "e");
+    cr_assert(eq(int, PARSE("uninstall", "--prefix=/x", "--as-python3"), 0));
+    EXPECT_TEXT(options.name, "python3");
+    cr_assert(eq(int, PARSE("doctor"), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_DOCTOR));
+    cr_assert(eq(int, PARSE("doctor", "--python", "/p"), 0));
+    EXPECT_TEXT(options.python, "/p");
+}
+
+/* The words for Python begin at `first`, and are left as they are. */
+static const struct {
+    const char *word[6];
+    size_t first;
+    const char *python;
+} for_python[] = {
+    {{"-c", "print(1)"}, 0, NULL},
+    {{"-cprint(1)"}, 0, NULL},
+    {{"-m", "pip", "--version"}, 0, NULL},
+    {{"-I", "/x/probe.py"}, 0, NULL},
+    {{"-Ic", "1"}, 0, NULL},
+    {{"-u", "-E", "-m", "x"}, 0, NULL},
+    {{"-W", "error", "-c", "1"}, 0, NULL},
+    {{"-X", "utf8", "x.py"}, 0, NULL},
+    {{"script.py", "-f", "x", "--help"}, 0, NULL},
+    {{"./script"}, 0, NULL},
+    {{"/x/y z", "kernel"}, 0, NULL},
+    {{"--python", "/p", "-c", "1"}, 2, "/p"},
+    {{"--python=/p", "-m", "x", "--python=/q"}, 1, "/p"},
+    {{"--python=/p", "s.py"}, 1, "/p"},
+};
+
+Test(options, what_an_interpreter_would_take_is_left_for_python)
+{
+    for (size_t i = 0; i < COUNT(for_python); i++) {
+        const char *const *word = for_python[i].word;
+        cr_assert(eq(int, parse(word), 0), "%s: %s", word[0], error);
+        cr_assert(eq(int, (int)options.command, COMMAND_PYTHON), "%s", word[0]);
+        for (size_t k = for_python[i].first; k < COUNT(for_python[i].word) && word[k]; k++) {
+            EXPECT_TEXT(options.python_argv[k - for_python[i].first], word[k]);
+        }
+        if (for_python[i].python) {
+            EXPECT_TEXT(options.python, for_python[i].python);
+        } else {
+            cr_expect(options.python == NULL);
+        }
+    }
+}
+
 static const struct {
     const char *word[5];
     const char *line;
 } wrong[] = {
     {{"--existing", "x"}, "unknown option --existing; see einkorn --help"},
-    {{"-c", "print(1)"}, "unknown option -c; see einkorn --help"},
-    {{"-m", "x"}, "unknown option -m; see einkorn --help"},
-    {{"-I"}, "unknown option -I; see einkorn --help"},
+    {{"kernel", "-c", "print(1)"}, "unknown option -c; see einkorn --help"},
+    {{"kernel", "script.py"}, "unexpected argument \"script.py\"; see einkorn --help"},
+    {{"-f", "c.json", "-m", "x"}, "unknown option -m; see einkorn --help"},
+    {{"--A.b=1", "script.py"}, "unexpected argument \"script.py\"; see einkorn --help"},
+    {{"-i"}, "unknown option -i; see einkorn --help"},
+    {{"instal"}, "unexpected argument \"instal\"; see einkorn --help"},
+    {{".py"}, "unexpected argument \".py\"; see einkorn --help"},
     {{"--nonsense=1"}, "unknown option --nonsense=1; see einkorn --help"},
-    {{"script.py"}, "unexpected argument \"script.py\"; see einkorn --help"},
     {{"-"}, "unexpected argument \"-\"; see einkorn --help"},
     {{"--"}, "unknown option --; see einkorn --help"},
     {{""}, "unexpected argument \"\"; see einkorn --help"},
@@ -220,6 +309,25 @@ static const struct {
      "install takes only one of --user, --sys-prefix and --prefix DIR"},
     {{"install", "--user", "--name", "a b"},
      "--name: \"a b\" has more than letters, digits, '.', '_' and '-'"},
+    {{"install", "--user", "--name", ".."},
+     "--name: \"..\" has more than letters, digits, '.', '_' and '-'"},
+    {{"install", "--prefix="}, "--prefix: the directory's name is empty"},
+    {{"install", "--user", "--env", "A"}, "--env: \"A\" is not NAME=VALUE"},
+    {{"install", "--user", "--env", "=1"}, "--env: \"=1\" is not NAME=VALUE"},
+    {{"install", "--user", "--env"}, "option --env needs a value"},
+    {{"install", "--user", "--as-python3", "--name=x"},
+     "install takes only one of --name and --as-python3"},
+    {{"uninstall"}, "uninstall needs --user, --sys-prefix or --prefix DIR"},
+    {{"uninstall", "--user", "--sys-prefix"},
+     "uninstall takes only one of --user, --sys-prefix and --prefix DIR"},
+    {{"uninstall", "--user", "--env", "A=1"}, "unknown option --env; see einkorn --help"},
+    {{"uninstall", "--user", "--display-name=x"},
+     "unknown option --display-name=x; see einkorn --help"},
+    {{"uninstall", "--user", "--name", ""},
+     "--name: \"\" has more than letters, digits, '.', '_' and '-'"},
+    {{"doctor", "--user"}, "unknown option --user; see einkorn --help"},
+    {{"doctor", "-c", "1"}, "unknown option -c; see einkorn --help"},
+    {{"doctor", "--A.b=1"}, "unknown option --A.b=1; see einkorn --help"},
     {{"install", "--user", "-f", "x"}, "unknown option -f; see einkorn --help"},
     {{"install", "--user", "--A.b=1"}, "unknown option --A.b=1; see einkorn --help"},
 };
@@ -253,7 +361,11 @@ Test(options, help_names_every_option)
                                         "--debug",      "--user",
                                         "--sys-prefix", "--prefix",
                                         "--name",       "--display-name",
-                                        "--version",    "--help"};
+                                        "--version",    "--help",
+                                        "uninstall",    "doctor",
+                                        "--env",        "--as-python3",
+                                        "-c CODE",      "-m MODULE",
+                                        "-I",           "SCRIPT.py"};
     for (size_t i = 0; i < COUNT(names); i++) {
         cr_expect(strstr(options_help, names[i]) != NULL, "%s", names[i]);
     }
