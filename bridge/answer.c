@@ -104,13 +104,15 @@ static const struct {
     const char *type;
     const char *hook;
     PyObject *(*py_arguments)(const struct link_parts *parts);
+    const char *with_error; /* members of an error reply that clients read unguarded */
 } questions[] = {
-    {"complete_request", "complete", py_code_and_cursor},
-    {"inspect_request", "inspect", py_code_cursor_and_level},
-    {"is_complete_request", "is_complete", py_code},
-    {"comm_open", "comm", py_message},
-    {"comm_msg", "comm", py_message},
-    {"comm_close", "comm", py_message},
+    {"complete_request", "complete", py_code_and_cursor,
+     ",\"matches\":[],\"cursor_start\":0,\"cursor_end\":0,\"metadata\":{}"},
+    {"inspect_request", "inspect", py_code_cursor_and_level, ""},
+    {"is_complete_request", "is_complete", py_code, ""},
+    {"comm_open", "comm", py_message, ""},
+    {"comm_msg", "comm", py_message, ""},
+    {"comm_close", "comm", py_message, ""},
 };
 
 /* ---- asking ---------------------------------------------------------------------- */
@@ -171,6 +173,7 @@ static int py_answer_question(const struct port *port, uint64_t request, size_t 
         buffer_clear(&content);
         buffer_put_text(&content, "{\"status\":\"error\",");
         buffer_put_slice(&content, buffer_slice(&members));
+        buffer_put_text(&content, questions[question].with_error);
         buffer_put_char(&content, '}');
         buffer_release(&members);
         error = -1;

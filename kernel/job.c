@@ -96,17 +96,17 @@ void job_reply(struct kernel *kernel, const struct job *job, uint32_t count, con
     buffer_release(&metadata);
 }
 
-/* Nothing to offer, at the place that was asked for. */
+/* Nothing to offer, at the place that was asked for; clients read these unguarded. */
 static void put_no_matches(const struct job *job, struct buffer *members)
 {
     int64_t at = 0;
 
-    if (json_object_get_int(job->content, "cursor_pos", 0, &at) < 0 || at < 0) {
+    if (job->invalid || json_object_get_int(job->content, "cursor_pos", 0, &at) < 0 || at < 0) {
         at = 0;
     }
     buffer_printf(members,
-                  "\"status\":\"ok\",\"matches\":[],\"cursor_start\":%" PRId64
-                  ",\"cursor_end\":%" PRId64 ",\"metadata\":{}}",
+                  ",\"matches\":[],\"cursor_start\":%" PRId64 ",\"cursor_end\":%" PRId64
+                  ",\"metadata\":{}",
                   at, at);
 }
 
@@ -115,21 +115,22 @@ void job_refuse(struct kernel *kernel, struct job **self_p, uint32_t count, cons
 {
     struct job *self = *self_p;
     struct buffer members = BUFFER_INIT;
-    const char *status = ename || self->kind == JOB_ASK ? "error" : "aborted";
+    const char *status = ename || self->kind == JOB_ASK ? "error"
+                         : self->kind == JOB_COMPLETE   ? "ok"
+                                                        : "aborted";
 
     job_start(self);
     iopub_status(&kernel->iopub, self->origin, "busy");
-    if (!ename && self->kind == JOB_COMPLETE) {
-        put_no_matches(self, &members);
-    } else {
-        buffer_printf(&members, "\"status\":\"%s\"", status);
-        if (strcmp(status, "error") == 0) {
-            buffer_put_char(&members, ',');
-            reply_put_error(&members, ename ? ename : "KernelShutdown",
-                            ename ? evalue : "the kernel ends", NULL);
-        }
-        buffer_put_char(&members, '}');
+    buffer_printf(&members, "\"status\":\"%s\"", status);
+    if (strcmp(status, "error") == 0) {
+        buffer_put_char(&members, ',');
+        reply_put_error(&members, ename ? ename : "KernelShutdown",
+                        ename ? evalue : "the kernel ends", NULL);
     }
+    if (self->kind == JOB_COMPLETE) {
+        put_no_matches(self, &members);
+    }
+    buffer_put_char(&members, '}');
     job_reply(kernel, self, count, status, buffer_slice(&members), slice_of("{}"));
     iopub_status(&kernel->iopub, self->origin, "idle");
     buffer_release(&members);

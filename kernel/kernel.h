@@ -69,12 +69,13 @@ struct kernel {
     bool door_corrupt;   /* the worker broke the format of the door */
     bool sender_watched; /* the request socket is polled for writing */
 
-    bool stopping;      /* no new request is run */
-    long long stop_ms;  /* when the stop began, CLOCK_MONOTONIC */
-    long long group_ms; /* when the rest of the worker's group was told to end; 0: not yet */
-    bool given_up;      /* Python did not end in time */
-    int exit_status;    /* of the process; or the negative signal it ends with */
-    bool finished;      /* handlers return -1: the loop ends */
+    bool stopping;             /* no new request is run */
+    long long stop_ms;         /* when the stop began, CLOCK_MONOTONIC */
+    long long group_ms;        /* when the rest of the worker's group was told to end; 0: not yet */
+    long long linger_until_ms; /* not ended before, CLOCK_MONOTONIC; 0: at once */
+    bool given_up;             /* Python did not end in time */
+    int exit_status;           /* of the process; or the negative signal it ends with */
+    bool finished;             /* handlers return -1: the loop ends */
 };
 
 /* Runs a kernel from its options to its end. -> the process's exit status, or a negative signal. */

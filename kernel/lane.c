@@ -246,7 +246,7 @@ void lane_done(struct kernel *kernel, uint64_t number, struct slice content, str
     job_destroy(&self->current);
     refuse_all(kernel, aborted);
     if (slice_is(status, "exit")) {
-        stop_begin(kernel, 0);
+        stop_by_exit(kernel);
     }
     lane_run(kernel);
 }

@@ -68,7 +68,9 @@ static int run_kernel(const struct options *options)
         return EXIT_USAGE;
     }
     for (size_t i = 0; i < options->ignored_count && i < OPTIONS_IGNORED_MAX; i++) {
-        log_warning("option %s is not known and ignored", options->ignored[i]);
+        const char *text = options->ignored[i];
+
+        log_warning("%s %s is not known and ignored", *text == '-' ? "option" : "argument", text);
     }
     status = kernel_run(options);
     if (status < 0) {

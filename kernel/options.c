@@ -276,6 +276,15 @@ static struct argument take_argument(char *text)
     return argument;
 }
 
+/* Notes what main logs. */
+static void ignore(struct parser *self, const char *text)
+{
+    if (self->options.ignored_count < OPTIONS_IGNORED_MAX) {
+        self->options.ignored[self->options.ignored_count] = text;
+    }
+    self->options.ignored_count++;
+}
+
 /* "--Trait.name=value" or "--Trait.name value", for some other program. */
 static bool ignore_trait(struct parser *self, const struct argument *argument)
 {
@@ -283,10 +292,7 @@ static bool ignore_trait(struct parser *self, const struct argument *argument)
         memchr(argument->name, '.', argument->name_n) == NULL) {
         return false;
     }
-    if (self->options.ignored_count < OPTIONS_IGNORED_MAX) {
-        self->options.ignored[self->options.ignored_count] = argument->whole;
-    }
-    self->options.ignored_count++;
+    ignore(self, argument->whole);
     if (argument->value == NULL && *self->next != NULL && (*self->next)[0] != '-') {
         self->next++;
     }
@@ -316,6 +322,11 @@ static int parse_argument(struct parser *self)
         return 0;
     }
     self->next++;
+    /* `jupyter run FILE` gives its files to the kernel too. */
+    if (text[0] != '-' && self->mask == IN_KERNEL && self->options.connection_file != NULL) {
+        ignore(self, text);
+        return 0;
+    }
     if (text[0] != '-' || text[1] == '\0') {
         return fail(self, "unexpected argument \"%.200s\"; see einkorn --help", text);
     }

@@ -34,7 +34,9 @@ static void finish(struct kernel *kernel)
 static void end_group(struct kernel *kernel)
 {
     if (supervisor_others(&kernel->supervisor) == 0) {
-        finish(kernel);
+        if (kernel_now_ms() >= kernel->linger_until_ms) {
+            finish(kernel);
+        }
     } else if (kernel->group_ms == 0) {
         kernel->group_ms = kernel_now_ms();
         supervisor_signal_group(&kernel->supervisor, SIGTERM);
@@ -65,6 +67,7 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
 
 void stop_begin(struct kernel *kernel, int exit_status)
 {
+    kernel->linger_until_ms = 0;
     if (kernel->stopping) {
         return;
     }
@@ -79,8 +82,17 @@ void stop_begin(struct kernel *kernel, int exit_status)
     (void)zloop_timer(kernel->loop, STOP_TICK_MS, 0, on_tick, kernel);
 }
 
+void stop_by_exit(struct kernel *kernel)
+{
+    if (!kernel->stopping) {
+        stop_begin(kernel, 0);
+        kernel->linger_until_ms = kernel_now_ms() + STOP_EXIT_MS;
+    }
+}
+
 void stop_announce(struct kernel *kernel)
 {
+    kernel->linger_until_ms = 0;
     if (!kernel->stopping) {
         output_flush(&kernel->output);
         iopub_publish(&kernel->iopub, "shutdown_reply", NULL, slice_of("{}"),

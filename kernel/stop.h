@@ -20,11 +20,19 @@ enum {
     STOP_CELL_MS = 800,
     STOP_HARD_MS = 1900,
     STOP_GROUP_MS = 300, /* from SIGTERM to SIGKILL for what is left of the group */
+    STOP_EXIT_MS = 1000, /* how long the process stays after exit(), unless it is told to end */
     STOP_TICK_MS = 10,
 };
 
 /* Begins the end; again: nothing. `exit_status` is the process's. */
 void stop_begin(struct kernel *kernel, int exit_status);
+
+/*
+ * Begins it because a cell called exit(). A console looks whether the kernel
+ * lives before it reads in the reply that it shall leave, so the process stays
+ * for STOP_EXIT_MS, or until somebody wants its end.
+ */
+void stop_by_exit(struct kernel *kernel);
 
 /* Begins it without a request: all clients get a shutdown_reply. */
 void stop_announce(struct kernel *kernel);

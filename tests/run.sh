@@ -2,16 +2,17 @@
 # All tests of Einkorn, on a bare Debian 12, as root or with sudo.
 #
 #   sh tests/run.sh             everything
-#   sh tests/run.sh PART...     some of: unit abi install python e2e clients asan fuzz quickstart style
+#   sh tests/run.sh PART...     some of: unit abi install python e2e clients tools asan fuzz quickstart style
 #
-# Packages that are missing are installed, Python ones into build/venv. The
-# first part that fails does not stop the others; the last lines say what failed.
+# Packages that are missing are installed, Python ones into build/venv and
+# build/tools-venv. The first part that fails does not stop the others; the last
+# lines say what failed.
 set -eu
 
 cd "$(dirname "$0")/.."
 . tests/debian.sh
 
-parts=${*:-style unit abi install python e2e clients asan fuzz quickstart}
+parts=${*:-style unit abi install python e2e clients tools asan fuzz quickstart}
 jobs=$(nproc)
 failed=""
 
@@ -20,12 +21,17 @@ set_up() {
         libzmq3-dev libczmq-dev libjansson-dev libsodium-dev libssl-dev libcriterion-dev \
         python3 python3-dev python3-venv \
         clang clang-format clang-tidy libclang-rt-14-dev shellcheck
-    if ! cmp -s tests/requirements.txt build/venv/requirements.txt; then
-        rm -rf build/venv
+    need_venv build/venv tests/requirements.txt
+}
+
+# need_venv DIRECTORY REQUIREMENTS
+need_venv() {
+    if ! cmp -s "$2" "$1/requirements.txt"; then
+        rm -rf "$1"
         mkdir -p build
-        /usr/bin/python3 -m venv build/venv
-        build/venv/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt
-        cp tests/requirements.txt build/venv/requirements.txt
+        /usr/bin/python3 -m venv "$1" &&
+            "$1/bin/pip" install --quiet --disable-pip-version-check -r "$2" &&
+            cp "$2" "$1/requirements.txt"
     fi
 }
 
@@ -70,12 +76,18 @@ part_clients() {
     build dev && run_pytest dev tests/clients
 }
 
+# The programs have IPython; the kernel's Python is build/venv, without it.
+part_tools() {
+    need_packages tmux && need_venv build/tools-venv tests/requirements-tools.txt && build dev &&
+        EINKORN="$PWD/build/dev/bin/einkorn" build/tools-venv/bin/python -m pytest -q \
+            -p no:cacheprovider --timeout 120 tests/tools
+}
+
 # The same tests again with sanitizers in both processes. Python's own
 # allocator would hide what we lose, so it is malloc there.
 part_asan() {
     build asan && ctest --preset asan -L unit -j "$jobs" --progress &&
         ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 PYTHONMALLOC=malloc \
-            EINKORN_PRELOAD=$(gcc -print-file-name=libasan.so) \
             run_pytest asan tests/kernelspec tests/e2e
 }
 

@@ -251,7 +251,7 @@ def _is_magic(error):
 def _message(error):
     """Return a SyntaxError's message without the place that ``str`` adds to it."""
     message = _read(error, SyntaxError.msg)
-    return _bounded(message) if isinstance(message, str) else _value(error)
+    return _bounded(message) if isinstance(message, str) else _bounded(str(error))
 
 
 def _read(exception, descriptor):
@@ -270,7 +270,16 @@ def _name(exception):
 
 
 def _value(exception):
+    """Return ``str(exception)``, bounded.
+
+    A SyntaxError's has the file's name in it.  A cell's own name tells nothing but how often cells
+    were run, and would make the same error of the same cell another one each time.
+    """
     try:
+        if issubclass(type(exception), SyntaxError):
+            name, line = _read(exception, SyntaxError.filename), _read(exception, SyntaxError.lineno)
+            if isinstance(name, str) and type(line) is int and sources.label(name):
+                return f"{_message(exception)} (line {line})"
         return _bounded(str(exception))
     except Exception:
         return "<exception str() failed>"

@@ -83,7 +83,7 @@ def begin(count, code, store, silent):
 def echo(value, count, store):
     """Publish the value of a cell's last expression (not None) as its result.
 
-    With ``store`` it becomes ``_``, ``_N`` and ``Out[N]``, even where it cannot be shown.
+    It becomes ``_`` and, with ``store``, ``_N`` and ``Out[N]``, even where it cannot be shown.
     """
     if type(value) is names.Exit:
         value()
@@ -91,8 +91,7 @@ def echo(value, count, store):
     try:
         display.publish_result(value, count)
     finally:
-        if store:
-            _names.output(count, value)
+        _names.output(count, value, store)
 
 
 def describe(exception):

@@ -37,12 +37,13 @@ class Names:
         _, last, second, third = self._recent
         self.namespace.update({"_i": last, "_ii": second, "_iii": third, f"_i{count}": code})
 
-    def output(self, count, value):
-        """Note ``value`` as the result of cell ``count``; ``Out`` itself is not put into Out."""
+    def output(self, count, value, store):
+        """Note ``value`` as the last result and, with ``store``, as that of cell ``count``.
+
+        ``Out`` itself is noted as neither.
+        """
         if value is self._outputs:
             return
-        if len(self._outputs) >= MAX_RESULTS:
-            self._cull()
         space = self.namespace
         unders = ("_", "__", "___")
         ours = all(space.get(name, item) is item for name, item in zip(unders, self._bound))
@@ -50,8 +51,11 @@ class Names:
         if ours and not hasattr(builtins, "_"):  # gettext.install() puts its own _ there
             space.update(zip(unders, self._last))
             self._bound = self._last
-        space[f"_{count}"] = value
-        self._outputs[count] = value
+        if store:
+            if len(self._outputs) >= MAX_RESULTS:
+                self._cull()
+            space[f"_{count}"] = value
+            self._outputs[count] = value
 
     def _cull(self):
         """Forget the oldest fifth of the results."""
