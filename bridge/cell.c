@@ -32,7 +32,7 @@ static struct {
     PyObject *namespace;
     PyObject *compile;    /* builtins.compile */
     PyObject *eval;       /* builtins.eval */
-    PyObject *expression; /* _ast.Expression */
+    PyObject *expression; /* _ast.Expression; NULL until a cell needs it: see py_load_ast */
     PyObject *expr;       /* _ast.Expr */
     PyObject *run;        /* _einkorn.context.run */
     long future;
@@ -41,19 +41,15 @@ static struct {
 int py_cell_init(PyObject *namespace)
 {
     PyObject *builtins = PyImport_ImportModule("builtins");
-    PyObject *ast = PyImport_ImportModule("_ast");
     int error = -1;
-    if (builtins != NULL && ast != NULL) {
+    if (builtins != NULL) {
         cells.namespace = Py_NewRef(namespace);
         cells.compile = PyObject_GetAttrString(builtins, "compile");
         cells.eval = PyObject_GetAttrString(builtins, "eval");
-        cells.expression = PyObject_GetAttrString(ast, "Expression");
-        cells.expr = PyObject_GetAttrString(ast, "Expr");
         cells.run = PyObject_GetAttrString(speaker_context_b(), "run");
         error = PyErr_Occurred() == NULL ? 0 : -1;
     }
     Py_XDECREF(builtins);
-    Py_XDECREF(ast);
     return error;
 }
 
@@ -121,9 +117,58 @@ static int py_take_last(PyObject *body, PyObject *text, PyObject **ret_expressio
     return 0;
 }
 
+/* The types of syntax trees: a hundred of them, which take a millisecond to make. */
+static int py_load_ast(void)
+{
+    PyObject *ast = PyImport_ImportModule("_ast");
+    if (ast != NULL) {
+        cells.expr = PyObject_GetAttrString(ast, "Expr");
+        cells.expression = PyObject_GetAttrString(ast, "Expression");
+    }
+    Py_XDECREF(ast);
+    return cells.expr != NULL && cells.expression != NULL ? 0 : -1;
+}
+
+/* One line that is not indented: an expression may be all there is. */
+static bool is_plain_line(PyObject *text)
+{
+    Py_ssize_t n = PyUnicode_GetLength(text);
+    return n > 0 && PyUnicode_ReadChar(text, 0) > ' ' &&
+           PyUnicode_FindChar(text, '\n', 0, n, 1) == -1 &&
+           PyUnicode_FindChar(text, '\r', 0, n, 1) == -1;
+}
+
+/*
+ * As long as no cell needed a syntax tree, a cell of one expression is compiled
+ * without: a session's first result comes sooner. -> 1: done, 0: it is something
+ * else, -1.
+ */
+static int py_compile_expression(PyObject *text, PyObject *file, struct parts *parts)
+{
+    if (cells.expression != NULL || !is_plain_line(text)) {
+        return 0;
+    }
+    parts->last = py_compile(text, file, "eval", 0);
+    if (parts->last != NULL) {
+        return 1;
+    }
+    if (PyErr_ExceptionMatches(PyExc_SyntaxError)) {
+        PyErr_Clear();
+        return 0;
+    }
+    return -1;
+}
+
 static int py_compile_parts(PyObject *text, PyObject *file, struct parts *parts)
 {
-    int error = -1;
+    int error = py_compile_expression(text, file, parts);
+    if (error != 0) {
+        return error > 0 ? 0 : -1;
+    }
+    if (cells.expression == NULL && py_load_ast() != 0) {
+        return -1;
+    }
+    error = -1;
     PyObject *expression = NULL;
     PyObject *tree = py_compile(text, file, "exec", ONLY_AST);
     PyObject *body = tree != NULL ? PyObject_GetAttrString(tree, "body") : NULL;
