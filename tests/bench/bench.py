@@ -21,7 +21,8 @@ import table
 def arguments():
     parser = argparse.ArgumentParser(prog="run.sh")
     parser.add_argument("--kernel", action="append", required=True, metavar="NAME=DIRECTORY",
-                        help="a kernelspec; ratios are to the first one")
+                        help="a kernelspec; Einkorn, ipykernel and null kernel have roles")
+    parser.add_argument("--watch", metavar="PATH", help="the built control_watch.c")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--only", default=",".join(figures.GROUPS),
                         help="some of: " + ",".join(figures.GROUPS))
@@ -38,25 +39,32 @@ def arguments():
 
 
 def measure(specs, groups, rounds):
-    """-> {kernel: {figure: [a sample per round]}}, and how many measurements failed"""
+    """-> {kernel: {figure: [a sample per round]}}, what cannot be measured, and what failed"""
     samples = {spec.name: {} for spec in specs}
-    failures = 0
+    unsupported, failures = {}, []
     for number in range(rounds + 1):
         for group in groups:
             for spec in specs if number % 2 else specs[::-1]:
+                if (spec.name, group) in unsupported or not (
+                        spec.runs_python or group in figures.WITHOUT_PYTHON):
+                    continue
                 try:
                     found = figures.GROUPS[group](spec)
+                except (figures.Unsupported, TimeoutError) as error:
+                    unsupported[spec.name, group] = str(error)
+                    continue
                 except Exception:
                     # One that fails must not take the rest of a long run with it.
-                    failures += 1
-                    print(f"{spec.name}: {group} failed in round {number}", file=sys.stderr)
+                    failures.append(f"{spec.name}: {group} in round {number}")
+                    print("failed:", failures[-1], file=sys.stderr)
                     traceback.print_exc()
                     continue
                 if number:
                     for name, value in found.items():
                         samples[spec.name].setdefault(name, []).append(value)
         print(f"round {number} of {rounds}" if number else "warmed up", file=sys.stderr, flush=True)
-    return samples, failures
+    reasons = [f"{name}, {group}: {why}" for (name, group), why in unsupported.items()]
+    return samples, reasons, failures
 
 
 def main():
@@ -65,13 +73,13 @@ def main():
     page, data = root / "docs" / "benchmark.md", root / "build" / "bench.json"
     if chosen.output:
         page, data = pathlib.Path(chosen.output + ".md"), pathlib.Path(chosen.output + ".json")
+    kernels.WATCH = chosen.watch
     with tempfile.TemporaryDirectory(prefix="bench-ipython-") as profile:
         kernels.ENVIRONMENT["IPYTHONDIR"] = profile
         specs = [kernels.Spec(*kernel.split("=", 1)) for kernel in chosen.kernel]
-        samples, failures = measure(specs, chosen.only, chosen.rounds)
-    names = [spec.name for spec in specs]
-    about = table.about(chosen.rounds)
-    page.write_text(table.page(about, table.rows(names, samples), names))
+        samples, unsupported, failures = measure(specs, chosen.only, chosen.rounds)
+    about = table.about(chosen.rounds, unsupported, failures)
+    page.write_text(table.page(about, samples))
     data.write_text(json.dumps({"about": about, "samples": samples}, indent=1) + "\n")
     print(f"{page}\n{data}")
     return 1 if failures else 0

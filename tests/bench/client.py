@@ -66,7 +66,7 @@ class Client:
             self.sockets[channel] = s
         return self.sockets[channel]
 
-    def send(self, channel, message_type, content):
+    def send(self, channel, message_type, content, buffers=()):
         """-> the message's id"""
         self.sent += 1
         message_id = f"{self.session}_{self.sent}_"
@@ -75,43 +75,46 @@ class Client:
                   "version": "5.5"}
         frames = [json.dumps(part).encode() for part in (header, {}, {}, content)]
         digest = hmac.new(self.key, b"".join(frames), hashlib.sha256).hexdigest().encode()
-        self.socket(channel).send_multipart([DELIMITER, digest, *frames])
+        self.socket(channel).send_multipart([DELIMITER, digest, *frames, *buffers])
         return message_id
 
-    def receive(self, channel, deadline=None):
+    def receive(self, channel, deadline):
         """-> the frames of the next message, from the delimiter on"""
         s = self.socket(channel)
-        left = DEADLINE if deadline is None else deadline - time.perf_counter()
+        left = deadline - time.perf_counter()
         if not s.poll(max(0, int(left * 1000))):
-            raise TimeoutError(f"nothing on {channel}")
+            raise TimeoutError(f"what must come on {channel} does not")
         frames = s.recv_multipart()
         return frames[frames.index(DELIMITER):]
 
-    def reply(self, channel, message_id):
+    def reply(self, channel, message_id, seconds=DEADLINE):
         """Waits for the reply to a request. -> its frames"""
         mark = message_id.encode()
+        deadline = time.perf_counter() + seconds
         while True:
-            frames = self.receive(channel)
+            frames = self.receive(channel, deadline)
             if mark in frames[PARENT]:
                 return frames
 
-    def until_idle(self, message_id):
+    def until_idle(self, message_id, seconds=DEADLINE):
         """Waits until a request is done on IOPub. -> the frames of all its messages"""
         mark = message_id.encode()
+        deadline = time.perf_counter() + seconds
         found = []
         while True:
-            frames = self.receive("iopub")
+            frames = self.receive("iopub", deadline)
             if mark in frames[PARENT]:
                 found.append(frames)
                 # Long frames are never searched.
                 if len(frames[CONTENT]) < 100 and b'"idle"' in frames[CONTENT]:
                     return found
 
-    def until_text(self, message_id):
+    def until_text(self, message_id, seconds):
         """Waits for the first text that a request prints."""
         mark = message_id.encode()
+        deadline = time.perf_counter() + seconds
         while True:
-            frames = self.receive("iopub")
+            frames = self.receive("iopub", deadline)
             if mark in frames[PARENT] and type_of(frames) == "stream":
                 return
 
@@ -139,11 +142,11 @@ class Client:
                           "user_expressions": {}, "allow_stdin": False, "stop_on_error": True,
                           **options})
 
-    def run(self, code):
+    def run(self, code, seconds=DEADLINE):
         """Runs a cell to its end. -> the frames of what it published"""
         request = self.send_cell(code)
-        check_ok(self.reply("shell", request), code)
-        return self.until_idle(request)
+        check_ok(self.reply("shell", request, seconds), code)
+        return self.until_idle(request, seconds)
 
     def close(self):
         self.context.destroy(linger=0)

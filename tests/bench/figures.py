@@ -1,7 +1,8 @@
 """
 What is measured. Each function starts kernels of one spec, and gives numbers
-by name: seconds, kB or a count. One call is one sample; bench.py calls them
-for all kernels in turn, many times.
+by name: seconds, kB or a count; a figure that this kernel cannot have is left
+out. One call is one sample; bench.py calls them for all kernels in turn, many
+times.
 
 Nothing here waits by sleeping where an event tells more; only an idle kernel
 is waited for by looking at its processor time.
@@ -21,6 +22,14 @@ DISPLAYS = 2_000
 CELLS = 500
 ROUND_TRIPS = 300
 HELD = 0.5  # seconds
+RUNAWAY = 200  # prints of a million characters
+ECHOES = 20
+ECHO = 1_000_000  # bytes
+PATIENCE = 5  # seconds, for an answer that some kernels never give
+
+
+class Unsupported(Exception):
+    """This kernel does not do what is measured, or not all of it."""
 
 
 def start(spec):
@@ -44,8 +53,10 @@ def first(spec):
         request = kernel.send_cell("1+1", user_expressions={"two": "1+1"})
         reply = kernel.reply("shell", request)
         seconds = kernel.since_spawn()
-        content = client.content_of(reply)
-        assert content["user_expressions"]["two"]["data"]["text/plain"] == "2", content
+        client.check_ok(reply, "1+1")
+        expressions = client.content_of(reply)["user_expressions"]
+        # xeus-python in raw mode knows none.
+        assert not expressions or expressions["two"]["data"]["text/plain"] == "2", expressions
     bare = kernels.python_pass()
     return {"first_result": seconds, "python_pass": bare, "first_result_by_pass": seconds / bare}
 
@@ -54,8 +65,12 @@ def memory(spec):
     """At rest after the first cell."""
     with spec.start() as kernel:
         kernel.ready().run("1+1")
-        kernels.wait_quiet(kernel.process.pid)
-        return {"idle_pss": kernels.pss(kernel.process.pid)}
+        pid = kernel.process.pid
+        kernels.wait_quiet(pid)
+        found = {f"idle_{name}": size for name, size in kernels.memory(pid).items()}
+        if alone := kernels.pss_alone(pid):
+            found["idle_pss_alone"] = alone
+        return found
 
 
 def round_trips(spec):
@@ -67,13 +82,10 @@ def round_trips(spec):
             heart.send(b"ping")
             heart.recv()
 
-        def control():
-            kernel.reply("control", kernel.send("control", "kernel_info_request", {}))
-
         def cell():
             kernel.until_idle(kernel.send_cell("pass"))
 
-        beats, controls = times_of(beat), times_of(control)
+        beats, controls = times_of(beat), times_of(kernel.control)
         kernel.settle()
         cells = times_of(cell)
         return {"heartbeat": quantile(beats, 0.5), "control": quantile(controls, 0.5),
@@ -81,19 +93,41 @@ def round_trips(spec):
 
 
 def prints(spec):
+    return printed(spec, "prints", f"for i in range({PRINTS}): print(i)", lines_of(PRINTS))
+
+
+def flushed(spec):
+    return printed(spec, "flushed", f"for i in range({FLUSHED}): print(i, flush=True)",
+                   lines_of(FLUSHED))
+
+
+def big_print(spec):
+    return printed(spec, "big_print", f"print('x' * {BIG})", BIG + 1)
+
+
+def printed(spec, name, code, characters):
     """From the request to idle; all of the text must have come."""
-    found = {}
     with spec.start() as kernel:
         kernel.ready().run("pass")
-        for name, code, characters in (
-                ("prints", f"for i in range({PRINTS}): print(i)", lines_of(PRINTS)),
-                ("flushed", f"for i in range({FLUSHED}): print(i, flush=True)", lines_of(FLUSHED)),
-                ("big_print", f"print('x' * {BIG})", BIG + 1)):
-            messages, found[name] = timed(lambda: kernel.run(code))
-            texts = client.contents(messages, "stream")
-            assert sum(len(content["text"]) for content in texts) == characters, name
-            found[f"{name}_messages"] = len(texts)
-    return found
+        messages, seconds = timed(lambda: kernel.run(code, 4 * PATIENCE))
+        texts = client.contents(messages, "stream")
+        came = sum(len(content["text"]) for content in texts)
+        if came != characters:
+            raise Unsupported(f"{came:,} of {characters:,} characters come")
+        return {name: seconds, f"{name}_messages": len(texts)}
+
+
+def runaway(spec):
+    """A cell that prints 200 MB: the time, what is let through, what it costs in memory."""
+    with spec.start() as kernel:
+        kernel.ready().run("pass")
+        messages, seconds = timed(
+            lambda: kernel.run(f"for i in range({RUNAWAY}): print('x' * 999_999)"))
+        texts = client.contents(messages, "stream")
+        if not texts:
+            raise Unsupported("no text comes")
+        return {"runaway": seconds, "runaway_peak": kernels.peak(kernel.process.pid),
+                "runaway_characters": sum(len(content["text"]) for content in texts)}
 
 
 def displays(spec):
@@ -114,12 +148,12 @@ def interrupts(spec):
             samples = []
             for _ in range(5):
                 request = kernel.send_cell(f"print('go', flush=True)\n{busy}")
-                kernel.until_text(request)
+                kernel.until_text(request, PATIENCE)
                 # A second look at the kernel: the cell is past its print by now.
-                kernel.reply("control", kernel.send("control", "kernel_info_request", {}))
+                kernel.control()
                 begin = time.perf_counter()
                 kernel.send("control", "interrupt_request", {})
-                reply = kernel.reply("shell", request)
+                reply = kernel.reply("shell", request, PATIENCE)
                 samples.append(time.perf_counter() - begin)
                 assert client.content_of(reply)["ename"] == "KeyboardInterrupt"
                 kernel.until_idle(request)
@@ -129,10 +163,11 @@ def interrupts(spec):
 
 def held(spec):
     """
-    A control round trip while the cell waits in C without giving the GIL away. It is C
-    that says through a FIFO when this has begun; the reply may not come before its end.
+    Control round trips while the cell waits in C without giving the GIL away. It is C
+    that says through a FIFO when this has begun. The slowest of them is taken as the
+    kernel has it: from reading the request off the connection to writing the answer.
     """
-    with spec.start() as kernel:
+    with spec.start(watched=True) as kernel:
         kernel.ready().run("import ctypes; c = ctypes.PyDLL(None)")
         path = kernel.directory / "held"
         os.mkfifo(path)
@@ -142,10 +177,60 @@ def held(spec):
         os.close(fifo)
         assert begun, "the cell does not begin"
         begin = time.perf_counter()
-        kernel.reply("control", kernel.send("control", "kernel_info_request", {}))
-        seconds = time.perf_counter() - begin
+        samples = []
+        while len(samples) < ROUND_TRIPS and time.perf_counter() < begin + HELD * 0.8:
+            samples.append(timed(kernel.control)[1])
         client.check_ok(kernel.reply("shell", request), "system")
-        return {"control_gil_held": seconds}
+        found = {"control_gil_held": quantile(samples, 0.5)}
+        if kernels.WATCH:
+            inside = kernel.seconds_inside(begin)
+            assert len(inside) == len(samples), f"{len(samples)} answers, {len(inside)} seen inside"
+            found["control_gil_held_inside"] = max(inside)
+        return found
+
+
+def comm_echo(spec):
+    """A comm whose other end sends every message back, with its buffer."""
+    with spec.start() as kernel:
+        reply = kernel.reply("shell", kernel.ready().send_cell(ECHO_TARGET))
+        if client.content_of(reply)["status"] != "ok":
+            raise Unsupported("no comms in Python")
+        kernel.settle()
+        opened = kernel.send("shell", "comm_open",
+                             {"comm_id": "bench", "target_name": "echo", "data": {}})
+        if any(client.type_of(m) == "comm_close" for m in kernel.until_idle(opened, PATIENCE)):
+            raise Unsupported("no comms from clients")
+        buffer = os.urandom(ECHO)
+
+        def echo():
+            request = kernel.send("shell", "comm_msg", {"comm_id": "bench", "data": {}}, [buffer])
+            return kernel.until_idle(request, PATIENCE)
+
+        samples = []
+        for _ in range(ECHOES):
+            messages, seconds = timed(echo)
+            samples.append(seconds)
+            answers = [m for m in messages if client.type_of(m) == "comm_msg"]
+            if not answers:
+                raise Unsupported("comm messages do not arrive")
+            if answers[0][client.CONTENT + 1:] != [buffer]:
+                raise Unsupported("buffers get lost")
+        return {"comm_echo": quantile(samples, 0.5)}
+
+
+ECHO_TARGET = """
+def echo(comm, opened):
+    @comm.on_msg
+    def answer(message):
+        comm.send(message["content"]["data"], buffers=message["buffers"])
+
+try:
+    from comm import get_comm_manager
+    manager = get_comm_manager()
+except ImportError:
+    manager = get_ipython().kernel.comm_manager
+manager.register_target("echo", echo)
+"""
 
 
 def queued(spec):
@@ -165,8 +250,10 @@ def queued(spec):
         return {"queued": seconds}
 
 
-GROUPS = {f.__name__: f for f in (start, first, memory, round_trips, prints, displays, interrupts,
-                                  held, queued)}
+GROUPS = {f.__name__: f for f in (start, first, memory, round_trips, prints, flushed, big_print,
+                                  runaway, displays, comm_echo, interrupts, held, queued)}
+# What the null kernel has, too.
+WITHOUT_PYTHON = ("start", "memory", "round_trips", "queued")
 
 
 def lines_of(count):

@@ -3,6 +3,8 @@ Kernels as they are found by Jupyter (a directory with a kernel.json), their
 processes, and what these cost.
 """
 
+import array
+import collections
 import json
 import os
 import pathlib
@@ -21,26 +23,34 @@ import client
 ENVIRONMENT = {name: value for name, value in os.environ.items()
                if not name.startswith(("PYTHON", "IPYTHON", "JPY_", "EINKORN"))}
 
+PAGE = os.sysconf("SC_PAGESIZE")
+
+# The stopwatch inside a kernel (control_watch.c); bench.py says where it lies.
+WATCH = None
+
 
 class Spec:
     """A kernelspec that can be started, again and again."""
 
     def __init__(self, name, directory):
         self.name = name
-        spec = json.loads((pathlib.Path(directory) / "kernel.json").read_text())
+        directory = pathlib.Path(directory)
+        spec = json.loads((directory / "kernel.json").read_text())
         self.argv = spec["argv"]
-        if self.argv[0] in ("python", "python3"):  # as jupyter_client does
-            self.argv[0] = sys.executable
+        if self.argv[0].startswith("python"):
+            # The one of the environment that the kernelspec lies in: its share/jupyter/kernels.
+            self.argv[0] = str(directory.absolute().parents[3] / "bin" / self.argv[0])
         self.environment = {**ENVIRONMENT, **spec.get("env", {})}
+        self.runs_python = spec["language"] == "python"
 
-    def start(self):
-        return Kernel(self)
+    def start(self, watched=False):
+        return Kernel(self, watched)
 
 
 class Kernel(client.Client):
     """A kernel that was just spawned; `spawned` is the moment before."""
 
-    def __init__(self, spec):
+    def __init__(self, spec, watched=False):
         super().__init__(client.connection_info())
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="bench-"))
         file = self.directory / "connection.json"
@@ -48,9 +58,13 @@ class Kernel(client.Client):
         file.chmod(0o600)
         self.log = open(self.directory / "log", "w+b")
         argv = [word.replace("{connection_file}", str(file)) for word in spec.argv]
+        environment = dict(spec.environment)
+        if watched and WATCH:
+            environment["LD_PRELOAD"] = WATCH
+            environment["BENCH_WATCH"] = f"{self.connection['control_port']} {self.directory}/watch"
         self.socket("shell")
         self.spawned = time.perf_counter()
-        self.process = spawn(argv, self.log, spec.environment)
+        self.process = spawn(argv, self.log, environment)
         self.pidfd = os.pidfd_open(self.process.pid)
 
     def ready(self):
@@ -58,6 +72,19 @@ class Kernel(client.Client):
         self.reply("shell", self.send("shell", "kernel_info_request", {}))
         self.subscribe()
         return self
+
+    def control(self):
+        """A round trip on control."""
+        self.reply("control", self.send("control", "kernel_info_request", {}))
+
+    def seconds_inside(self, begin):
+        """
+        What the answers on control took by the stopwatch inside, of all requests
+        since `begin`, a time of perf_counter(): that is its clock, too.
+        """
+        lines = (self.directory / "watch").read_text().splitlines()
+        times = [[int(word) / 1e9 for word in line.split()] for line in lines]
+        return [sent - read for read, sent in times if read >= begin]
 
     def wait_end(self, timeout):
         """Woken by the end itself; Popen.wait() with a timeout looks now and then."""
@@ -134,14 +161,73 @@ def wait_quiet(pid, seconds=0.5):
         time.sleep(seconds)
 
 
-def pss(pid):
+def memory(pid):
     """
-    Proportional set size of a process and its descendants, in kB: each page
-    counts by its share, so pages that both of our processes map count once.
+    What a process and its descendants take, in kB, by two counts:
+    - pss: a page that several processes map counts by its share, so other
+      processes on the machine that map the same files make it smaller;
+    - uss: pages that are theirs alone.
     """
-    total = 0
+    fields = {"Pss": 0, "Private_Clean": 0, "Private_Dirty": 0}
     for each in family_of(pid):
         for line in pathlib.Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+            name = line.partition(":")[0]
+            if name in fields:
+                fields[name] += int(line.split()[1])
+    return {"pss": fields["Pss"], "uss": fields["Private_Clean"] + fields["Private_Dirty"]}
+
+
+def pss_alone(pid):
+    """
+    The PSS of a process and its descendants in kB, as it would be if no other Python
+    and no other Einkorn ran on the machine: what these map counts as if they did not.
+    None where the system does not tell who maps a page (it tells root).
+    """
+    family = family_of(pid)
+    ours, others = collections.Counter(), collections.Counter()
+    files = set()
+    for each in family:
+        maps = maps_of(each)
+        files.update(file for _, _, file in maps)
+        ours.update(pages_of(each, maps))
+    for each in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        try:
+            maps = maps_of(each)
+            if each not in family and not any("python" in file or "einkorn" in file
+                                              for _, _, file in maps):
+                others.update(pages_of(each, [m for m in maps if m[2] and m[2] in files]))
+        except OSError:
+            pass  # it has ended, or is none of our business
+    if set(ours) <= {0}:
+        return None
+    return sum(n / (n + others[page]) for page, n in ours.items()) * PAGE / 1024
+
+
+def maps_of(pid):
+    """-> what a process has mapped: (first page, the one after the last, file or "")"""
+    found = []
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        addresses, *_, file = [*line.split(maxsplit=5), ""][:6]
+        if not file.startswith("[v"):  # the system's own: vdso, vvar, vsyscall
+            begin, end = (int(word, 16) // PAGE for word in addresses.split("-"))
+            found.append((begin, end, file))
+    return found
+
+
+def pages_of(pid, maps):
+    """-> the numbers of the pages of memory that are there for these mappings"""
+    with open(f"/proc/{pid}/pagemap", "rb", buffering=0) as pagemap:
+        for begin, end, _ in maps:
+            entries = array.array("Q", os.pread(pagemap.fileno(), (end - begin) * 8, begin * 8))
+            # Bit 63: the page is there; the lower 55: its number.
+            yield from (entry & (1 << 55) - 1 for entry in entries if entry >> 63)
+
+
+def peak(pid):
+    """kB: the most that each process of a family ever had resident, summed."""
+    total = 0
+    for each in family_of(pid):
+        for line in pathlib.Path(f"/proc/{each}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
                 total += int(line.split()[1])
     return total
