@@ -192,10 +192,26 @@ static int py_say_part(struct speaker *self, int stream, PyObject *text, size_t 
     return error;
 }
 
+/* The common case, without a slice of it. */
+static int py_say_whole(struct speaker *self, int stream, PyObject *text, size_t length)
+{
+    struct buffer buffer = BUFFER_INIT;
+    struct slice utf8;
+    int error = length > 0 ? py_text_utf8(text, &buffer, &utf8) : 0;
+    if (error == 0 && length > 0) {
+        error = py_send(self, stream, utf8, length);
+    }
+    buffer_release(&buffer);
+    return error;
+}
+
 int py_speaker_say(struct speaker *self, int stream, PyObject *text)
 {
     size_t length = (size_t)PyUnicode_GetLength(text);
     size_t head = speaker_room(self, stream, length);
+    if (head == length && length <= SPEAKER_PIECE) {
+        return py_say_whole(self, stream, text, length);
+    }
     for (size_t at = 0; at < head; at += SPEAKER_PIECE) {
         size_t to = head - at < SPEAKER_PIECE ? head : at + SPEAKER_PIECE;
         if (py_say_part(self, stream, text, at, to, true) != 0) {

@@ -16,6 +16,7 @@
 #include "bridge/json_text.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
+#include "kernel/trim.h"
 
 enum {
     REPLY_DEPTH_MAX = 256, /* nesting of a reply that Python made */
@@ -278,6 +279,8 @@ static void pump(struct kernel *kernel)
             watch(kernel, true);
             if (handled) {
                 set_timer(kernel, DOOR_DOZE_MS);
+            } else if (!kernel->trimmed && kernel->worker == WORKER_READY) {
+                kernel->trimmed = trim_code() > 0; /* the start is over */
             }
             break;
         }

@@ -66,6 +66,7 @@ struct kernel {
     int output_timer;    /* flushes waiting text; -1: none */
     int interrupt_timer; /* sends an interrupt again; -1: none */
     int watched[3];      /* bell and pipes that are in the loop; -1: not */
+    bool trimmed;        /* the code that only the start needed is given back */
     bool door_corrupt;   /* the worker broke the format of the door */
     bool sender_watched; /* the request socket is polled for writing */
 
