@@ -16,21 +16,9 @@
 #include <time.h>
 
 #include "bridge/json_text.h"
+#include "kernel/clock.h"
 
 enum { DATE_MAX = 40, BROWSER_DIGITS = 3 };
-
-static int64_t now_us(clockid_t clock)
-{
-    struct timespec t;
-
-    (void)clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-int64_t abort_window_now_us(void)
-{
-    return now_us(CLOCK_MONOTONIC);
-}
 
 /* "+01:00" as seconds; "Z" is 0. */
 static int parse_zone(const char *text, int64_t *ret_seconds)
@@ -113,7 +101,7 @@ static int read_header(struct slice header, int64_t *ret_date_us, int *ret_digit
 
 void abort_window_open(struct abort_window *self, struct slice header, int64_t arrived_us)
 {
-    int64_t now = now_us(CLOCK_MONOTONIC), made_us, skew_us;
+    int64_t now = clock_us(CLOCK_MONOTONIC), made_us, skew_us;
     int digits;
 
     self->closes_us = 0;
@@ -121,7 +109,7 @@ void abort_window_open(struct abort_window *self, struct slice header, int64_t a
     if (read_header(header, &made_us, &digits, &self->session) < 0) {
         return;
     }
-    skew_us = now_us(CLOCK_REALTIME) - (now - arrived_us) - made_us;
+    skew_us = clock_us(CLOCK_REALTIME) - (now - arrived_us) - made_us;
     if (llabs(skew_us) < (int64_t)ABORT_WINDOW_SKEW_S * 1000000) {
         self->gap_us = digits == BROWSER_DIGITS ? (int64_t)ABORT_WINDOW_GAP_MS * 1000 : 0;
         self->until_us = made_us + (now - arrived_us) + self->gap_us;
@@ -136,7 +124,7 @@ void abort_window_release(struct abort_window *self)
 
 bool abort_window_covers(struct abort_window *self, struct slice header)
 {
-    int64_t now = now_us(CLOCK_MONOTONIC), made_us;
+    int64_t now = clock_us(CLOCK_MONOTONIC), made_us;
     struct buffer session = BUFFER_INIT;
     bool covers;
     int digits;

@@ -38,9 +38,6 @@ struct abort_window {
     int64_t closes_us;     /* CLOCK_MONOTONIC; 0: closed */
 };
 
-/* Microseconds of CLOCK_MONOTONIC. */
-int64_t abort_window_now_us(void);
-
 /*
  * The request with that raw header, which arrived at `arrived_us`
  * (CLOCK_MONOTONIC), has failed, and its reply is about to leave.

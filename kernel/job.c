@@ -10,6 +10,7 @@
 
 #include "bridge/json_text.h"
 #include "bridge/xalloc.h"
+#include "kernel/clock.h"
 #include "kernel/kernel.h"
 #include "kernel/reply.h"
 
@@ -27,7 +28,7 @@ struct job *job_new(const struct wire_message *message, struct origin *origin, e
     at = self->bytes;
     self->origin = origin_ref(origin);
     self->kind = kind;
-    self->arrived_us = abort_window_now_us();
+    self->arrived_us = clock_us(CLOCK_MONOTONIC);
     self->metadata = slice_store(&at, message->metadata);
     self->content = slice_store(&at, message->content);
     self->buffers = buffers;

@@ -10,9 +10,9 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <time.h>
 
 #include "bridge/xalloc.h"
+#include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/log.h"
 #include "kernel/parent_watch.h"
@@ -25,10 +25,7 @@ enum { EXIT_USAGE = 2 };
 
 long long kernel_now_ms(void)
 {
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return clock_us(CLOCK_MONOTONIC) / 1000;
 }
 
 static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)

@@ -13,9 +13,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "bridge/check.h"
+#include "kernel/clock.h"
 #include "kernel/wire.h"
 
 /* What differs between the five; the rest is common. */
@@ -32,12 +32,9 @@ static const struct {
     [CHANNEL_HB] = {ZMQ_ROUTER, false, false},
 };
 
-static long long now_ms(void)
+static int64_t now_ms(void)
 {
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return clock_us(CLOCK_MONOTONIC) / 1000;
 }
 
 static zsock_t *make(enum channel channel)
@@ -128,7 +125,7 @@ static int bind_once(zsock_t *socket, struct connection *connection, enum channe
 static int bind_patiently(zsock_t *socket, struct connection *connection, enum channel channel,
                           int stop_fd, char *endpoint, size_t size)
 {
-    long long deadline = now_ms() + SOCKETS_BIND_MS;
+    int64_t deadline = now_ms() + SOCKETS_BIND_MS;
     int wait_ms = 5, r;
 
     for (;;) {

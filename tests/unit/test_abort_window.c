@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "kernel/abort_window.h"
+#include "kernel/clock.h"
 
 static const struct {
     const char *text;
@@ -60,7 +61,7 @@ static struct slice header(char text[160], const char *session, long ms, int dig
 Test(abort_window, covers_what_a_program_made_before_the_reply_by_its_own_clock)
 {
     struct abort_window window = {.closes_us = 0};
-    int64_t second_ago = abort_window_now_us() - 1000000;
+    int64_t second_ago = clock_us(CLOCK_MONOTONIC) - 1000000;
     char failed[160], text[160];
 
     cr_assert_not(abort_window_covers(&window, header(text, "a", 0, 6)), "it is closed");
@@ -72,7 +73,7 @@ Test(abort_window, covers_what_a_program_made_before_the_reply_by_its_own_clock)
     cr_assert_not(abort_window_covers(&window, header(text, "b", -30500, 6)), "another client");
     cr_assert_not(abort_window_covers(&window, slice_of("{}")));
     cr_assert_not(abort_window_covers(&window, slice_of("{\"date\": 5, \"session\": \"a\"}")));
-    window.closes_us = abort_window_now_us() - 1;
+    window.closes_us = clock_us(CLOCK_MONOTONIC) - 1;
     cr_assert_not(abort_window_covers(&window, slice_of(failed)), "it closes by itself");
     abort_window_release(&window);
 }
@@ -82,7 +83,7 @@ Test(abort_window, covers_what_a_browser_sends_in_one_run)
     struct abort_window window = {.closes_us = 0};
     char text[160];
 
-    abort_window_open(&window, header(text, "a", -500, 3), abort_window_now_us());
+    abort_window_open(&window, header(text, "a", -500, 3), clock_us(CLOCK_MONOTONIC));
     for (long ms = -500; ms < -100; ms += 30) {
         cr_assert(abort_window_covers(&window, header(text, "a", ms, 3)), "%ld", ms);
     }
@@ -95,9 +96,9 @@ Test(abort_window, does_not_go_by_dates_that_are_none)
     struct abort_window window = {.closes_us = 0};
     char text[160];
 
-    abort_window_open(&window, header(text, "a", -3600L * 1000, 6), abort_window_now_us());
+    abort_window_open(&window, header(text, "a", -3600L * 1000, 6), clock_us(CLOCK_MONOTONIC));
     cr_assert_not(abort_window_covers(&window, slice_of(text)));
-    abort_window_open(&window, slice_of("{\"session\": \"a\"}"), abort_window_now_us());
+    abort_window_open(&window, slice_of("{\"session\": \"a\"}"), clock_us(CLOCK_MONOTONIC));
     cr_assert_not(abort_window_covers(&window, header(text, "a", -100, 6)));
     abort_window_release(&window);
 }
