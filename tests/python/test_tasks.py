@@ -95,6 +95,19 @@ def test_an_interrupt_cancels_the_await_and_runs_its_finally(shell):
     assert not any(item.stderr for item in results)
 
 
+def test_an_interrupt_between_two_steps_is_due_before_the_next(shell):
+    """The step that is due may block for ever: the task must be cancelled before it begins."""
+    strike = (
+        "import os, signal, time\nimport einkorn.tasks as tasks\nfinish = tasks._finish\n"
+        "def strike(*arguments):\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return finish(*arguments)\ntasks._finish = strike"
+    )
+    blocks = "async def block():\n    print('begun')\n    time.sleep(5)\nawait block()"
+    results = shell(strike, blocks, "tasks._finish = finish\nawait block()")
+    assert (results[1]["ename"], results[1].stdout) == ("KeyboardInterrupt", "")
+    assert (results[2]["status"], results[2].stdout) == ("ok", "begun\n")
+
+
 def test_a_second_interrupt_gives_up_waiting_for_the_clean_up(shell):
     code = ("async def f():\n    try:\n        await asyncio.sleep(10)\n    finally:\n"
             "        await asyncio.sleep(0.5)\n        print('late')\nawait f()")  # fmt: skip

@@ -125,8 +125,14 @@ class _Interrupt:
             return False
         self.taken = True
         if self._task is not None:
-            self._loop.call_soon_threadsafe(self._task.cancel)
+            # At once, not by call_soon: the task's next step may be due before, and block.
+            self._task.cancel()
+            self._loop.call_soon_threadsafe(_nothing)  # the loop may be waiting
         return True
+
+
+def _nothing():
+    """Make the loop turn."""
 
 
 def _is_users(frame):
