@@ -25,7 +25,7 @@
 #include "bridge/buffer.h"
 #include "bridge/check.h"
 #include "bridge/xalloc.h"
-#include "kernel/options.h"
+#include "kernel/runtime_directory.h"
 
 enum { KEY_BYTES = 16 }; /* of a key that we make */
 
@@ -52,7 +52,7 @@ static int make_directories(char *path)
 static int default_path(char error_text[CONNECTION_ERROR_MAX], char **ret_path)
 {
     char directory[PATH_MAX];
-    int error = options_runtime_directory(directory, sizeof directory);
+    int error = runtime_directory(directory, sizeof directory);
     if (error != 0) {
         (void)snprintf(error_text, CONNECTION_ERROR_MAX,
                        "no directory for a connection file: set JUPYTER_RUNTIME_DIR or HOME");

@@ -5,33 +5,35 @@
  * connection file's option in their own ways, and batch clients hand traitlets
  * options of ipykernel to anything that looks like a kernel, so one table says
  * which names there are, and one place splits "name=value" however it is spelt.
- * The only file that looks into the environment. Owns nothing.
+ * Owns nothing.
  */
 
 #include "kernel/options.h"
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "kernel/log.h"
+#include "kernel/option_values.h"
 
-enum { MAX_OUTPUT = 1000000 };
+enum { MAX_OUTPUT = 1000000, STALL_TIMEOUT_MS = 30 * 1000 };
 
 enum option_kind {
-    OPTION_TEXT,   /* a value, kept as it is */
-    OPTION_PATH,   /* a value, without the quotes around it */
-    OPTION_NUMBER, /* --max-output */
-    OPTION_LEVEL,  /* --log-level */
-    OPTION_ENV,    /* --env */
-    OPTION_DEBUG,  /* from here on: no value */
+    OPTION_TEXT,    /* a value, kept as it is */
+    OPTION_PATH,    /* a value, without the quotes around it */
+    OPTION_COUNT,   /* a size_t */
+    OPTION_SECONDS, /* an int64_t, milliseconds */
+    OPTION_SIZE,    /* a uint64_t, bytes */
+    OPTION_LEVEL,   /* --log-level */
+    OPTION_ENV,     /* --env */
+    OPTION_ON_DEATH,
+    OPTION_DEBUG, /* from here on: no value */
     OPTION_USER,
     OPTION_SYS_PREFIX,
-    OPTION_AS_PYTHON3,
+    OPTION_SWITCH, /* a bool that becomes true */
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_PREFIX, /* a value again */
@@ -62,7 +64,7 @@ static const struct option {
     const char *name;
     int commands;
     enum option_kind kind;
-    size_t offset; /* of the text in struct options */
+    size_t offset; /* in struct options, of the kinds that say what lies there */
 } options_table[] = {
     {"f", IN_KERNEL, OPTION_PATH, offsetof(struct options, connection_file)},
     {"connection-file", IN_KERNEL, OPTION_PATH, offsetof(struct options, connection_file)},
@@ -71,7 +73,11 @@ static const struct option {
     {"python", ANYWHERE, OPTION_TEXT, offsetof(struct options, python)},
     {"libpython", IN_KERNEL, OPTION_TEXT, offsetof(struct options, libpython)},
     {"python-version", IN_KERNEL, OPTION_TEXT, offsetof(struct options, python_version)},
-    {"max-output", IN_KERNEL, OPTION_NUMBER, 0},
+    {"max-output", IN_KERNEL, OPTION_COUNT, offsetof(struct options, max_output)},
+    {"stall-timeout", IN_KERNEL, OPTION_SECONDS, offsetof(struct options, stall_timeout_ms)},
+    {"on-death", IN_KERNEL, OPTION_ON_DEATH, 0},
+    {"memory-limit", IN_KERNEL, OPTION_SIZE, offsetof(struct options, memory_limit)},
+    {"cell-timeout", IN_KERNEL, OPTION_SECONDS, offsetof(struct options, cell_timeout_ms)},
     {"log", IN_KERNEL, OPTION_TEXT, offsetof(struct options, log_file)},
     {"log-level", IN_KERNEL, OPTION_LEVEL, 0},
     {"debug", IN_KERNEL, OPTION_DEBUG, 0},
@@ -79,9 +85,10 @@ static const struct option {
     {"sys-prefix", IN_PLACE, OPTION_SYS_PREFIX, 0},
     {"prefix", IN_PLACE, OPTION_PREFIX, 0},
     {"name", IN_PLACE, OPTION_TEXT, offsetof(struct options, name)},
-    {"as-python3", IN_PLACE, OPTION_AS_PYTHON3, 0},
+    {"as-python3", IN_PLACE, OPTION_SWITCH, offsetof(struct options, as_python3)},
     {"display-name", IN_INSTALL, OPTION_TEXT, offsetof(struct options, display_name)},
     {"env", IN_INSTALL, OPTION_ENV, 0},
+    {"restart-in-place", IN_INSTALL, OPTION_SWITCH, offsetof(struct options, restart_in_place)},
     {"help", ANYWHERE, OPTION_HELP, 0},
     {"h", ANYWHERE, OPTION_HELP, 0},
     {"version", ANYWHERE, OPTION_VERSION, 0},
@@ -116,34 +123,42 @@ __attribute__((format(printf, 2, 3))) static int fail(struct parser *self, const
 
 /* ---- values -------------------------------------------------------------------- */
 
-static int take_number(struct parser *self, const char *source, const char *text)
+static int take_count(struct parser *self, const char *source, const char *text, size_t *ret_count)
 {
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > SIZE_MAX) {
-        return fail(self, "%s: \"%.100s\" is not a number of characters (0: no bound)", source,
-                    text);
-    }
-    self->options.max_output = (size_t)number;
-    return 0;
+    return option_count(text, ret_count) == 0
+               ? 0
+               : fail(self, "%s: \"%.100s\" is not a number of characters (0: no bound)", source,
+                      text);
+}
+
+static int take_seconds(struct parser *self, const char *name, const char *text, int64_t *ret_ms)
+{
+    return option_seconds(text, ret_ms) == 0
+               ? 0
+               : fail(self, "--%s: \"%.100s\" is not a number of seconds (0: none)", name, text);
+}
+
+static int take_size(struct parser *self, const char *name, const char *text, uint64_t *ret_bytes)
+{
+    return option_size(text, ret_bytes) == 0
+               ? 0
+               : fail(self, "--%s: \"%.100s\" is not a size such as 512M or 2G (0: none)", name,
+                      text);
 }
 
 static int take_level(struct parser *self, const char *text)
 {
-    static const char *const names[] = {
-        [LEVEL_ERROR] = "error",
-        [LEVEL_WARNING] = "warning",
-        [LEVEL_INFO] = "info",
-        [LEVEL_DEBUG] = "debug",
-    };
-    for (int level = LEVEL_ERROR; level <= LEVEL_DEBUG; level++) {
-        if (strcasecmp(text, names[level]) == 0) {
-            self->options.log_level = level;
-            return 0;
-        }
-    }
-    return fail(self, "--log-level: \"%.100s\" is none of error, warning, info, debug", text);
+    return option_level(text, &self->options.log_level) == 0
+               ? 0
+               : fail(self, "--log-level: \"%.100s\" is none of error, warning, info, debug", text);
+}
+
+static int take_on_death(struct parser *self, const char *text)
+{
+    self->options.restart_in_place = strcmp(text, "restart") == 0;
+    return self->options.restart_in_place || strcmp(text, "exit") == 0
+               ? 0
+               : fail(self, "--on-death: \"%.100s\" is neither exit nor restart", text);
 }
 
 static int take_where(struct parser *self, enum install_where where, const char *prefix)
@@ -179,9 +194,10 @@ static char *without_quotes(char *text)
     return text;
 }
 
-static void set_text(struct parser *self, size_t offset, const char *text)
+/* Where an option's value belongs. */
+static void *place_of(struct parser *self, const struct option *option)
 {
-    memcpy((char *)&self->options + offset, &text, sizeof text);
+    return (char *)&self->options + option->offset;
 }
 
 /* ---- options ---------------------------------------------------------------------- */
@@ -196,18 +212,24 @@ static int apply(struct parser *self, const struct option *option, char *value)
 {
     switch (option->kind) {
     case OPTION_TEXT:
-        set_text(self, option->offset, value);
+        *(const char **)place_of(self, option) = value;
         return 0;
     case OPTION_PATH:
         value = without_quotes(value);
         if (value[0] == '\0') {
             return fail(self, "the connection file's name is empty");
         }
-        set_text(self, option->offset, value);
+        *(const char **)place_of(self, option) = value;
         return 0;
-    case OPTION_NUMBER:
+    case OPTION_COUNT:
         self->max_output_given = true;
-        return take_number(self, "--max-output", value);
+        return take_count(self, "--max-output", value, place_of(self, option));
+    case OPTION_SECONDS:
+        return take_seconds(self, option->name, value, place_of(self, option));
+    case OPTION_SIZE:
+        return take_size(self, option->name, value, place_of(self, option));
+    case OPTION_ON_DEATH:
+        return take_on_death(self, value);
     case OPTION_LEVEL:
         return take_level(self, value);
     case OPTION_ENV:
@@ -221,8 +243,8 @@ static int apply(struct parser *self, const struct option *option, char *value)
         return take_where(self, INSTALL_SYS_PREFIX, NULL);
     case OPTION_PREFIX:
         return take_where(self, INSTALL_PREFIX, value);
-    case OPTION_AS_PYTHON3:
-        self->options.as_python3 = true;
+    case OPTION_SWITCH:
+        *(bool *)place_of(self, option) = true;
         return 0;
     case OPTION_HELP:
         self->options.command = COMMAND_HELP;
@@ -398,7 +420,7 @@ static int check(struct parser *self)
         return check_place(self);
     case COMMAND_KERNEL:
         return !self->max_output_given && text != NULL && text[0] != '\0'
-                   ? take_number(self, "EINKORN_MAX_OUTPUT", text)
+                   ? take_count(self, "EINKORN_MAX_OUTPUT", text, &self->options.max_output)
                    : 0;
     case COMMAND_DOCTOR:
     case COMMAND_PYTHON:
@@ -432,7 +454,9 @@ int options_parse(int argc, char **argv, struct options *ret_options,
 {
     struct parser parser = {
         .next = argv + (argc > 0 ? 1 : 0),
-        .options = {.max_output = MAX_OUTPUT, .log_level = LEVEL_INFO},
+        .options = {.max_output = MAX_OUTPUT,
+                    .stall_timeout_ms = STALL_TIMEOUT_MS,
+                    .log_level = LEVEL_INFO},
         .error = ret_error,
     };
     take_command(&parser);
@@ -447,30 +471,4 @@ int options_parse(int argc, char **argv, struct options *ret_options,
         *ret_options = parser.options;
     }
     return error;
-}
-
-/* ---- the environment ------------------------------------------------------------------ */
-
-int options_runtime_directory(char *ret_path, size_t size)
-{
-    static const struct {
-        const char *variable, *below;
-    } places[] = {
-        {"JUPYTER_RUNTIME_DIR", ""},
-        {"JUPYTER_DATA_DIR", "/runtime"},
-        {"XDG_DATA_HOME", "/jupyter/runtime"},
-        {"HOME", "/.local/share/jupyter/runtime"},
-    };
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        const char *value = getenv(places[i].variable);
-        if (value != NULL && value[0] != '\0') {
-            int n = snprintf(NULL, 0, "%s%s", value, places[i].below);
-            if (n < 0 || (size_t)n >= size) {
-                return -ENAMETOOLONG;
-            }
-            (void)snprintf(ret_path, size, "%s%s", value, places[i].below);
-            return 0;
-        }
-    }
-    return -ENOENT;
 }

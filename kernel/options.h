@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum command {
     COMMAND_KERNEL,
@@ -31,6 +32,11 @@ struct options {
     const char *libpython;       /* NULL: ask that Python at start; "": use the stock interpreter */
     const char *python_version;  /* NULL: known when the worker is ready */
     size_t max_output;           /* characters per stream and cell; 0: no bound */
+    int64_t stall_timeout_ms;    /* how long a subscriber may take nothing; 0: for ever */
+    bool restart_in_place;       /* a worker that died is replaced; false: the kernel ends too.
+                                    install: kernels shall be started so */
+    uint64_t memory_limit;       /* bytes that the worker may use; 0: no limit */
+    int64_t cell_timeout_ms;     /* how long a cell may run; 0: for ever */
     int log_level;               /* enum log_level; LEVEL_INFO if nothing else is said */
     const char *log_file;        /* NULL: stderr */
     /* The --Trait.name=value that mean nothing here, for the log; more are only counted. */
@@ -58,12 +64,5 @@ int options_parse(int argc, char **argv, struct options *ret_options,
                   char ret_error[OPTIONS_ERROR_MAX]);
 
 extern const char options_help[];
-
-/*
- * Jupyter's directory for connection files: $JUPYTER_RUNTIME_DIR, else
- * "runtime" in $JUPYTER_DATA_DIR, else "jupyter/runtime" in $XDG_DATA_HOME,
- * else in ~/.local/share. -> 0, -ENOENT: none of them and no HOME, -ENAMETOOLONG.
- */
-int options_runtime_directory(char *ret_path, size_t size);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-enum { WORDS = 12 };
+enum { WORDS = 24 };
 
 static struct options options;
 static char error[OPTIONS_ERROR_MAX];
@@ -99,6 +99,10 @@ Test(options, kernel_without_options_has_the_defaults)
     cr_expect(eq(ptr, (void *)(uintptr_t)options.python_version, NULL));
     cr_expect(eq(ptr, (void *)(uintptr_t)options.log_file, NULL));
     cr_expect(eq(sz, options.max_output, 1000000));
+    cr_expect(eq(i64, options.stall_timeout_ms, 30000));
+    cr_expect(not(options.restart_in_place));
+    cr_expect(eq(u64, options.memory_limit, 0));
+    cr_expect(eq(i64, options.cell_timeout_ms, 0));
     cr_expect(eq(int, options.log_level, LEVEL_INFO));
     cr_expect(eq(sz, options.ignored_count, 0));
 }
@@ -108,15 +112,22 @@ Test(options, all_of_the_kernels_options_are_kept)
     cr_assert(eq(int,
                  PARSE("kernel", "--python=/v/bin/python", "--libpython", "/l.so",
                        "--python-version=3.12.1", "--max-output=5", "--log", "/tmp/log",
-                       "--log-level=Warning"),
+                       "--log-level=Warning", "--stall-timeout=0.5", "--on-death", "restart",
+                       "--memory-limit=2G", "--cell_timeout", "60"),
                  0),
               "%s", error);
     EXPECT_TEXT(options.python, "/v/bin/python");
     EXPECT_TEXT(options.libpython, "/l.so");
     EXPECT_TEXT(options.python_version, "3.12.1");
     cr_expect(eq(sz, options.max_output, 5));
+    cr_expect(eq(i64, options.stall_timeout_ms, 500));
+    cr_expect(options.restart_in_place);
+    cr_expect(eq(u64, options.memory_limit, UINT64_C(2) << 30));
+    cr_expect(eq(i64, options.cell_timeout_ms, 60000));
     EXPECT_TEXT(options.log_file, "/tmp/log");
     cr_expect(eq(int, options.log_level, LEVEL_WARNING));
+    cr_assert(eq(int, PARSE("--on-death=restart", "--on-death=exit"), 0));
+    cr_expect(not(options.restart_in_place));
     cr_assert(eq(int, PARSE("--debug", "--libpython="), 0));
     cr_expect(eq(int, options.log_level, LEVEL_DEBUG));
     EXPECT_TEXT(options.libpython, "");
@@ -302,6 +313,11 @@ static const struct {
     {{"--max-output=1k"}, "--max-output: \"1k\" is not a number of characters (0: no bound)"},
     {{"--max-output=99999999999999999999"},
      "--max-output: \"99999999999999999999\" is not a number of characters (0: no bound)"},
+    {{"--stall-timeout=x"}, "--stall-timeout: \"x\" is not a number of seconds (0: none)"},
+    {{"--cell_timeout=-1"}, "--cell-timeout: \"-1\" is not a number of seconds (0: none)"},
+    {{"--memory-limit=1X"}, "--memory-limit: \"1X\" is not a size such as 512M or 2G (0: none)"},
+    {{"--on-death=live"}, "--on-death: \"live\" is neither exit nor restart"},
+    {{"--restart-in-place"}, "unknown option --restart-in-place; see einkorn --help"},
     {{"--user"}, "unknown option --user; see einkorn --help"},
     {{"install"}, "install needs --user, --sys-prefix or --prefix DIR"},
     {{"install", "--prefix"}, "option --prefix needs a value"},
@@ -354,29 +370,36 @@ Test(options, long_words_do_not_break_the_line)
 
 Test(options, help_names_every_option)
 {
-    static const char *const names[] = {"-f FILE",      "--python PATH",
-                                        "--libpython",  "--python-version",
-                                        "--max-output", "EINKORN_MAX_OUTPUT",
-                                        "--log FILE",   "--log-level",
-                                        "--debug",      "--user",
-                                        "--sys-prefix", "--prefix",
-                                        "--name",       "--display-name",
-                                        "--version",    "--help",
-                                        "uninstall",    "doctor",
-                                        "--env",        "--as-python3",
-                                        "-c CODE",      "-m MODULE",
-                                        "-I",           "SCRIPT.py"};
+    static const char *const names[] = {"-f FILE",
+                                        "--python PATH",
+                                        "--libpython",
+                                        "--python-version",
+                                        "--max-output",
+                                        "EINKORN_MAX_OUTPUT",
+                                        "--log FILE",
+                                        "--log-level",
+                                        "--debug",
+                                        "--user",
+                                        "--sys-prefix",
+                                        "--prefix",
+                                        "--name",
+                                        "--display-name",
+                                        "--version",
+                                        "--help",
+                                        "uninstall",
+                                        "doctor",
+                                        "--env",
+                                        "--as-python3",
+                                        "-c CODE",
+                                        "-m MODULE",
+                                        "-I",
+                                        "SCRIPT.py",
+                                        "--on-death",
+                                        "--restart-in-place",
+                                        "--cell-timeout",
+                                        "--memory-limit",
+                                        "--stall-timeout"};
     for (size_t i = 0; i < COUNT(names); i++) {
         cr_expect(strstr(options_help, names[i]) != NULL, "%s", names[i]);
     }
-}
-
-Test(options, runtime_directory_that_does_not_fit_is_an_error)
-{
-    char path[16];
-    setenv("JUPYTER_RUNTIME_DIR", "/123456789012345", 1);
-    cr_expect(eq(int, options_runtime_directory(path, sizeof path), -ENAMETOOLONG));
-    setenv("JUPYTER_RUNTIME_DIR", "/12345678901234", 1);
-    cr_assert(eq(int, options_runtime_directory(path, sizeof path), 0));
-    EXPECT_TEXT(path, "/12345678901234");
 }
