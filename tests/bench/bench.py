@@ -13,8 +13,10 @@ import sys
 import tempfile
 import traceback
 
+import client
 import figures
 import kernels
+import load
 import table
 
 
@@ -50,7 +52,7 @@ def measure(specs, groups, rounds):
                     continue
                 try:
                     found = figures.GROUPS[group](spec)
-                except (figures.Unsupported, TimeoutError) as error:
+                except (client.Unsupported, TimeoutError) as error:
                     unsupported[spec.name, group] = str(error)
                     continue
                 except Exception:
@@ -77,6 +79,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bench-ipython-") as profile:
         kernels.ENVIRONMENT["IPYTHONDIR"] = profile
         specs = [kernels.Spec(*kernel.split("=", 1)) for kernel in chosen.kernel]
+        load.HEARTBEAT_SPEC = next(spec for spec in specs if spec.name == table.FLOOR)
         samples, unsupported, failures = measure(specs, chosen.only, chosen.rounds)
     about = table.about(chosen.rounds, unsupported, failures)
     page.write_text(table.page(about, samples))

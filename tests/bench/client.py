@@ -20,10 +20,15 @@ import zmq
 
 DELIMITER = b"<IDS|MSG>"
 DEADLINE = 120.0  # seconds, for anything that must come
+PATIENCE = 5  # seconds, for an answer that some kernels never give
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 SOCKET_TYPES = {"shell": zmq.DEALER, "control": zmq.DEALER, "iopub": zmq.SUB, "hb": zmq.REQ}
 # After the delimiter: signature, header, parent header, metadata, content.
 HEADER, PARENT, CONTENT = 2, 3, 5
+
+
+class Unsupported(Exception):
+    """This kernel does not do what is measured, or not all of it."""
 
 
 def connection_info():

@@ -14,22 +14,16 @@ import time
 
 import client
 import kernels
+import load
+from stopwatch import quantile, timed
 
 PRINTS = 100_000
-FLUSHED = 5_000
 BIG = 900_000  # characters
-DISPLAYS = 2_000
 CELLS = 500
 ROUND_TRIPS = 300
 HELD = 0.5  # seconds
-RUNAWAY = 200  # prints of a million characters
 ECHOES = 20
 ECHO = 1_000_000  # bytes
-PATIENCE = 5  # seconds, for an answer that some kernels never give
-
-
-class Unsupported(Exception):
-    """This kernel does not do what is measured, or not all of it."""
 
 
 def start(spec):
@@ -97,8 +91,7 @@ def prints(spec):
 
 
 def flushed(spec):
-    return printed(spec, "flushed", f"for i in range({FLUSHED}): print(i, flush=True)",
-                   lines_of(FLUSHED))
+    return printed(spec, "flushed", load.LOADS["flushed"], lines_of(load.FLUSHED))
 
 
 def big_print(spec):
@@ -109,32 +102,19 @@ def printed(spec, name, code, characters):
     """From the request to idle; all of the text must have come."""
     with spec.start() as kernel:
         kernel.ready().run("pass")
-        messages, seconds = timed(lambda: kernel.run(code, 4 * PATIENCE))
+        messages, seconds = timed(lambda: kernel.run(code, 4 * client.PATIENCE))
         texts = client.contents(messages, "stream")
         came = sum(len(content["text"]) for content in texts)
         if came != characters:
-            raise Unsupported(f"{came:,} of {characters:,} characters come")
+            raise client.Unsupported(f"{came:,} of {characters:,} characters come")
         return {name: seconds, f"{name}_messages": len(texts)}
-
-
-def runaway(spec):
-    """A cell that prints 200 MB: the time, what is let through, what it costs in memory."""
-    with spec.start() as kernel:
-        kernel.ready().run("pass")
-        messages, seconds = timed(
-            lambda: kernel.run(f"for i in range({RUNAWAY}): print('x' * 999_999)"))
-        texts = client.contents(messages, "stream")
-        if not texts:
-            raise Unsupported("no text comes")
-        return {"runaway": seconds, "runaway_peak": kernels.peak(kernel.process.pid),
-                "runaway_characters": sum(len(content["text"]) for content in texts)}
 
 
 def displays(spec):
     with spec.start() as kernel:
-        kernel.ready().run("class Bold:\n    def _repr_html_(self): return '<b>x</b>'\nx = Bold()")
-        messages, seconds = timed(lambda: kernel.run(f"for _ in range({DISPLAYS}): display(x)"))
-        assert len(client.contents(messages, "display_data")) == DISPLAYS
+        kernel.ready().run(load.SETUP)
+        messages, seconds = timed(lambda: kernel.run(load.LOADS["displays"]))
+        assert len(client.contents(messages, "display_data")) == load.DISPLAYS
         return {"displays": seconds}
 
 
@@ -148,12 +128,12 @@ def interrupts(spec):
             samples = []
             for _ in range(5):
                 request = kernel.send_cell(f"print('go', flush=True)\n{busy}")
-                kernel.until_text(request, PATIENCE)
+                kernel.until_text(request, client.PATIENCE)
                 # A second look at the kernel: the cell is past its print by now.
                 kernel.control()
                 begin = time.perf_counter()
                 kernel.send("control", "interrupt_request", {})
-                reply = kernel.reply("shell", request, PATIENCE)
+                reply = kernel.reply("shell", request, client.PATIENCE)
                 samples.append(time.perf_counter() - begin)
                 assert client.content_of(reply)["ename"] == "KeyboardInterrupt"
                 kernel.until_idle(request)
@@ -194,17 +174,17 @@ def comm_echo(spec):
     with spec.start() as kernel:
         reply = kernel.reply("shell", kernel.ready().send_cell(ECHO_TARGET))
         if client.content_of(reply)["status"] != "ok":
-            raise Unsupported("no comms in Python")
+            raise client.Unsupported("no comms in Python")
         kernel.settle()
         opened = kernel.send("shell", "comm_open",
                              {"comm_id": "bench", "target_name": "echo", "data": {}})
-        if any(client.type_of(m) == "comm_close" for m in kernel.until_idle(opened, PATIENCE)):
-            raise Unsupported("no comms from clients")
+        if any(client.type_of(m) == "comm_close" for m in kernel.until_idle(opened, client.PATIENCE)):
+            raise client.Unsupported("no comms from clients")
         buffer = os.urandom(ECHO)
 
         def echo():
             request = kernel.send("shell", "comm_msg", {"comm_id": "bench", "data": {}}, [buffer])
-            return kernel.until_idle(request, PATIENCE)
+            return kernel.until_idle(request, client.PATIENCE)
 
         samples = []
         for _ in range(ECHOES):
@@ -212,9 +192,9 @@ def comm_echo(spec):
             samples.append(seconds)
             answers = [m for m in messages if client.type_of(m) == "comm_msg"]
             if not answers:
-                raise Unsupported("comm messages do not arrive")
+                raise client.Unsupported("comm messages do not arrive")
             if answers[0][client.CONTENT + 1:] != [buffer]:
-                raise Unsupported("buffers get lost")
+                raise client.Unsupported("buffers get lost")
         return {"comm_echo": quantile(samples, 0.5)}
 
 
@@ -251,7 +231,9 @@ def queued(spec):
 
 
 GROUPS = {f.__name__: f for f in (start, first, memory, round_trips, prints, flushed, big_print,
-                                  runaway, displays, comm_echo, interrupts, held, queued)}
+                                  displays, comm_echo, interrupts, held, queued,
+                                  load.memory_of_floods, load.control_under_load,
+                                  load.interrupts_under_load)}
 # What the null kernel has, too.
 WITHOUT_PYTHON = ("start", "memory", "round_trips", "queued")
 
@@ -261,15 +243,5 @@ def lines_of(count):
     return sum(len(str(i)) + 1 for i in range(count))
 
 
-def timed(act):
-    begin = time.perf_counter()
-    result = act()
-    return result, time.perf_counter() - begin
-
-
 def times_of(act):
     return [timed(act)[1] for _ in range(ROUND_TRIPS)]
-
-
-def quantile(samples, share):
-    return sorted(samples)[int(len(samples) * share)]

@@ -24,6 +24,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items()
                if not name.startswith(("PYTHON", "IPYTHON", "JPY_", "EINKORN"))}
 
 PAGE = os.sysconf("SC_PAGESIZE")
+HERE = pathlib.Path(__file__).resolve().parent
 
 # The stopwatch inside a kernel (control_watch.c); bench.py says where it lies.
 WATCH = None
@@ -223,11 +224,21 @@ def pages_of(pid, maps):
             yield from (entry & (1 << 55) - 1 for entry in entries if entry >> 63)
 
 
-def peak(pid):
-    """kB: the most that each process of a family ever had resident, summed."""
-    total = 0
+def peaks(pid, reset=False):
+    """
+    kB: the most that each process of a family had resident, the first one first.
+    With `reset` what they have now, from which later peaks are counted.
+    """
+    found = []
     for each in family_of(pid):
+        if reset:
+            pathlib.Path(f"/proc/{each}/clear_refs").write_text("5")
         for line in pathlib.Path(f"/proc/{each}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
-                total += int(line.split()[1])
-    return total
+                found.append(int(line.split()[1]))
+    return found
+
+
+def readable(stream):
+    """-> a function that waits so many seconds for something to read, and says whether there is"""
+    return lambda seconds: bool(select.select([stream], [], [], seconds)[0])
