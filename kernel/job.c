@@ -59,16 +59,22 @@ void job_start(struct job *self)
     session_put_date(&date);
     (void)snprintf(self->started, sizeof self->started, "%.*s", (int)date.n, (const char *)date.p);
     buffer_release(&date);
+    self->started_us = clock_us(CLOCK_MONOTONIC);
 }
 
-/* metadata of an execute_reply, as ipykernel's: clients show times by it. */
+/*
+ * metadata of an execute_reply, as ipykernel's: clients show times by it. A
+ * wall clock may be set meanwhile, so how long it took is told apart.
+ */
 static void put_metadata(const struct kernel *kernel, const struct job *job, const char *status,
                          struct slice facts, struct buffer *metadata)
 {
-    buffer_printf(
-        metadata,
-        "{\"started\":\"%s\",\"dependencies_met\":true,\"engine\":\"%s\",\"status\":\"%s\"",
-        job->started, kernel->session.id, status);
+    buffer_printf(metadata,
+                  "{\"started\":\"%s\",\"dependencies_met\":true,\"engine\":\"%s\","
+                  "\"einkorn\":{\"waited_us\":%" PRId64 ",\"ran_us\":%" PRId64
+                  "},\"status\":\"%s\"",
+                  job->started, kernel->session.id, job->started_us - job->arrived_us,
+                  clock_us(CLOCK_MONOTONIC) - job->started_us, status);
     if (facts.n > 2) {
         buffer_put_char(metadata, ',');
         buffer_put(metadata, facts.p + 1, facts.n - 2);

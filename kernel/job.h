@@ -33,7 +33,8 @@ struct job {
     bool stop_on_error;
     uint32_t count;     /* what the cell shows, once it runs */
     int64_t arrived_us; /* CLOCK_MONOTONIC */
-    char started[40];   /* when it was handed to Python, ISO 8601 */
+    int64_t started_us; /* the same; when it was handed to Python, or refused */
+    char started[40];   /* that moment, ISO 8601 */
     struct slice code;  /* raw JSON string */
 
     struct slice metadata, content;
@@ -51,8 +52,8 @@ void job_start(struct job *self);
 
 /*
  * Sends the reply. `members` is what follows the opening brace of its content,
- * with the closing one; an execute_reply gets `count` in front of it. `facts`,
- * a JSON object, goes into an execute_reply's metadata.
+ * with the closing one; an execute_reply gets `count` in front of it, and metadata
+ * with its times. `facts`, a JSON object, goes into that, too.
  */
 void job_reply(struct kernel *kernel, const struct job *job, uint32_t count, const char *status,
                struct slice members, struct slice facts);

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from client import text
+from client import DATE, DEADLINE, text
 
 OK = {"status": "ok", "execution_count": 1, "user_expressions": {}, "payload": []}
 
@@ -32,8 +32,31 @@ def test_the_reply_has_the_metadata_that_clients_read(kernel):
         metadata = result.reply.metadata
         assert {k: metadata.get(k) for k in ("status", "dependencies_met")} == {
             "status": status, "dependencies_met": True}
-        assert type(metadata["engine"]) is str
-        assert metadata["started"].endswith("Z")
+        assert metadata["engine"] == result.reply.header["session"]
+        assert DATE.fullmatch(metadata["started"])
+        assert result.iopub[0].header["date"] <= result.reply.header["date"]
+        assert metadata["started"] <= result.reply.header["date"]  # the end, as clients take it
+
+
+def test_the_reply_tells_how_long_it_waited_and_ran(kernel):
+    """Timing: in metadata.einkorn, microseconds of a clock that nobody sets."""
+    code = "import time\ntime.sleep(0.2)"
+    first, second = kernel.send_execute(code), kernel.send_execute("1")
+    first, second = (kernel.finish_execute(m, c).reply.metadata["einkorn"]
+                     for m, c in ((first, code), (second, "1")))
+    assert set(first) == set(second) == {"waited_us", "ran_us"}
+    assert all(type(value) is int and value >= 0 for value in first.values())
+    assert 200_000 <= first["ran_us"] <= 1_000_000 * DEADLINE
+    assert second["waited_us"] > second["ran_us"]
+
+
+def test_an_aborted_cell_has_the_metadata_too(kernel):
+    """Status aborted, and that it never ran."""
+    bad, queued = kernel.send_execute("import time\ntime.sleep(0.2)\n1/0"), kernel.send_execute("2")
+    assert kernel.finish_execute(bad, "import time\ntime.sleep(0.2)\n1/0").status == "error"
+    metadata = kernel.finish_execute(queued, "2").reply.metadata
+    assert metadata["status"] == "aborted" and DATE.fullmatch(metadata["started"])
+    assert metadata["einkorn"]["waited_us"] > metadata["einkorn"]["ran_us"]
 
 
 def test_code_is_echoed_unchanged(kernel):
