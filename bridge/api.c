@@ -230,21 +230,43 @@ static PyObject *py_set_interrupt_taker(PyObject *self, PyObject *taker)
     Py_RETURN_NONE;
 }
 
-/* Messaging spec, "Payloads (DEPRECATED)": ask_exit, without keepkernel. */
-static bool py_is_exit(PyObject *item)
+/* What a payload is for (Messaging spec, "Payloads (DEPRECATED)"); NULL: it does not say. */
+static PyObject *py_source_b(PyObject *item)
 {
     PyObject *source_b = PyDict_Check(item) ? PyDict_GetItemString(item, "source") : NULL;
-    PyObject *keep_b = source_b != NULL ? PyDict_GetItemString(item, "keepkernel") : NULL;
-    return source_b != NULL && PyUnicode_Check(source_b) &&
-           PyUnicode_CompareWithASCIIString(source_b, "ask_exit") == 0 && keep_b != Py_True;
+    return source_b != NULL && PyUnicode_Check(source_b) ? source_b : NULL;
+}
+
+/* Of one source the last payload counts: its place in the list, or the list's end. */
+static Py_ssize_t py_payload_place(PyObject *list, PyObject *source)
+{
+    Py_ssize_t n = PyList_Size(list);
+    for (Py_ssize_t i = 0; i < n && source != NULL; i++) {
+        PyObject *other_b = py_source_b(PyList_GetItem(list, i));
+        if (other_b != NULL && PyUnicode_Compare(other_b, source) == 0) {
+            return i;
+        }
+    }
+    return n;
 }
 
 static PyObject *py_payload(PyObject *self, PyObject *item)
 {
     (void)self;
     struct speaker *speaker = py_speaker_current();
-    int error = PyList_Append(speaker->payload, item);
-    speaker->exits |= py_is_exit(item);
+    if (speaker->ended) {
+        py_speaker_leave(speaker);
+        PyErr_SetString(PyExc_RuntimeError, "the cell has its reply already");
+        return NULL;
+    }
+    PyObject *source_b = py_source_b(item);
+    Py_ssize_t place = py_payload_place(speaker->payload, source_b);
+    int error = place < PyList_Size(speaker->payload)
+                    ? PyList_SetItem(speaker->payload, place, Py_NewRef(item))
+                    : PyList_Append(speaker->payload, item);
+    if (source_b != NULL && PyUnicode_CompareWithASCIIString(source_b, "ask_exit") == 0) {
+        speaker->exits = PyDict_GetItemString(item, "keepkernel") != Py_True;
+    }
     py_speaker_leave(speaker);
     if (error != 0) {
         return NULL;
@@ -275,7 +297,8 @@ PyMethodDef api_methods[] = {
      "set_interrupt_taker(taker, /)\n--\n\nThe function that is asked, with the current frame, "
      "before KeyboardInterrupt is raised: true means that it has seen to it. None: nobody."},
     {"payload", py_payload, METH_O,
-     "payload(item, /)\n--\n\nAdds to the payload of the current cell's reply."},
+     "payload(item, /)\n--\n\nAdds to the payload of the current cell's reply, in place of what "
+     "has the same source."},
     {"encode", py_encode, METH_O,
      "encode(value, /)\n--\n\nThe value as JSON text, as publish() writes it."},
     {NULL, NULL, 0, NULL},

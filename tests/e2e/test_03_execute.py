@@ -292,3 +292,72 @@ def test_exit_can_keep_the_kernel(kernel):
     result = kernel.execute("exit(keep_kernel=True)")
     assert result.reply.content["payload"] == [{"source": "ask_exit", "keepkernel": True}]
     assert kernel.execute("1").reply.content["payload"] == []
+
+
+def payload(kernel, code):
+    return kernel.execute(code).reply.content["payload"]
+
+
+def test_set_next_input(kernel):
+    """Issue: set_next_input payloads; of several in a cell the last one counts, as in ipykernel."""
+    assert payload(kernel, "import einkorn\neinkorn.set_next_input('x = 1')") == [
+        {"source": "set_next_input", "text": "x = 1", "replace": False}]
+    assert payload(kernel, "einkorn.set_next_input('a')\neinkorn.page('p')\n"
+                           "einkorn.set_next_input('é\\n', replace=True)") == [
+        {"source": "set_next_input", "text": "é\n", "replace": True},
+        {"source": "page", "data": {"text/plain": "p"}, "start": 0}]
+    assert payload(kernel, "1") == []
+    assert kernel.fail("einkorn.set_next_input(5)").error == (
+        "TypeError", "text must be str, not int")
+    failed = kernel.fail("einkorn.set_next_input('again')\n1/0")
+    assert failed.reply.content["payload"] == [
+        {"source": "set_next_input", "text": "again", "replace": False}]
+    assert payload(kernel, "1") == []
+
+
+def test_page(kernel):
+    """Issue: page payloads, of a text or of representations; what cannot be sent is an error."""
+    kernel.run("import einkorn")
+    assert payload(kernel, "einkorn.page('one\\ntwo', start=1)") == [
+        {"source": "page", "data": {"text/plain": "one\ntwo"}, "start": 1}]
+    assert payload(kernel, "einkorn.page({'text/plain': 'a', 'text/html': '<b>a</b>', "
+                           "'image/png': b'\\x89'}, -3)") == [
+        {"source": "page", "start": 0,
+         "data": {"text/plain": "a", "text/html": "<b>a</b>", "image/png": "iQ=="}}]
+    for wrong in ("5", "['a']", "{'plain': 'a'}", "{5: 'a'}"):
+        assert kernel.fail(f"einkorn.page({wrong})").error == (
+            "TypeError", "content must be str, or a dict whose keys are MIME types")
+    wrong = kernel.fail("loop = []\nloop.append(loop)\neinkorn.page({'text/plain': loop})")
+    assert wrong.error[0] == "RecursionError"
+    assert wrong.reply.content["payload"] == []
+
+
+def test_payloads_are_the_cells_that_makes_them(fresh):
+    """No name of ours in the user's namespace; a task or thread whose cell has ended is told."""
+    before = fresh.run("print(sorted(globals()))")
+    assert "einkorn" not in before[0][1]
+    fresh.run("import threading\ngo = threading.Event()\nsaid = []\ndef late():\n    import einkorn\n"
+              "    go.wait()\n    try:\n        einkorn.set_next_input('late')\n"
+              "    except RuntimeError as error:\n        said.append(str(error))\n"
+              "thread = threading.Thread(target=late)\nthread.start()")
+    result = fresh.execute("go.set()\nthread.join()\nprint(said)")
+    assert result.outputs == [("stdout", "['the cell has its reply already']\n")]
+    assert result.reply.content["payload"] == []
+
+
+def test_help_needs_no_pager(kernel):
+    """help() and pydoc print and return at once, whatever PAGER says; help() asks over stdin."""
+    for code in ("help(len)", "import os\nos.environ['PAGER'] = os.environ['MANPAGER'] = 'sleep 600'\n"
+                 "import pydoc\npydoc.pager('Return the number of items\\n' * 500)\npydoc.help(len)"):
+        result = kernel.execute(code)
+        assert (result.status, result.stderr) == ("ok", "")
+        assert "Return the number of items" in result.stdout
+        assert result.reply.content["payload"] == []
+    msg_id = kernel.send_execute("help()", allow_stdin=True)
+    for answer in ("len", "quit"):
+        request = kernel.take("stdin")
+        assert request.content == {"prompt": "help> ", "password": False}
+        kernel.answer(request, answer)
+    assert "Return the number of items" in kernel.finish_execute(
+        msg_id, "help()", allow_stdin=True).stdout
+    assert kernel.fail("help()").error[0] == "StdinNotImplementedError"

@@ -75,6 +75,19 @@ static const struct {
     {"'\\ud800'", "", "ok", "ok", {0}, "execute_result"},
     {"exit", "", "exit", "\"source\":\"ask_exit\"", {0}, NULL},
     {"exit()", "", "exit", "\"source\":\"ask_exit\"", {0}, NULL},
+    {"exit(); exit(keep_kernel=True)",
+     "",
+     "ok",
+     "\"payload\":[{\"source\":\"ask_exit\",\"keepkernel\":true}]",
+     {0},
+     NULL},
+    {"import _einkorn as e; e.payload({'source': 'a', 'n': 1}); e.payload({'source': 'b'}); "
+     "e.payload({'source': 'a', 'n': 2}); e.payload(3)",
+     "",
+     "ok",
+     "\"payload\":[{\"source\":\"a\",\"n\":2},{\"source\":\"b\"},3]",
+     {0},
+     NULL},
 };
 
 Test(cell, each_kind_of_cell_has_its_outcome)
