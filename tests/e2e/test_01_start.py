@@ -46,7 +46,7 @@ def test_kernel_info_is_answered(kernel):
 
 @pytest.mark.parametrize("channel", ["shell", "control"])
 def test_kernel_info_says_what_clients_look_for(kernel, channel):
-    """What front ends read."""
+    """peers 7.1: what front ends read; the version is that of the Python that runs."""
     kernel.run("pass")  # Python's version is known from now on at the latest
     content = kernel.kernel_info(channel).content
     assert set(content) == {"status", "protocol_version", "implementation", "debugger", "banner",
@@ -101,7 +101,7 @@ def test_heartbeat_echoes_any_bytes(kernel):
 
 
 def test_every_subscriber_is_welcomed(kernel):
-    """XPUB_VERBOSE: the second and the third "" subscriber too."""
+    """peers 7.5, XPUB_VERBOSE: the second and the third "" subscriber too; parent {}."""
     for _ in range(3):
         other = kernel.connect(channels=("iopub",))
         welcome = other.welcome()
@@ -261,6 +261,25 @@ def test_a_missing_file_is_created_and_removed_at_exit(tmp_path):
         serves(path, process)
 
 
+def test_no_subscriber_is_needed(tmp_path):
+    """peers 7.2: cells run, in order, while nobody listens on IOPub; nothing goes to fd 1."""
+    path = tmp_path / "c.json"
+    with Started(["-f", str(path)], tmp_path) as process:
+        wait_for_file(path, lambda t: bool(t) and json.loads(t)["hb_port"])
+        client = Client(json.loads(path.read_text()), channels=("shell", "control"))
+        try:
+            for n in range(3):
+                asked = client.send_execute(f"print('x' * 1000)\ndisplay({n})\n{n}")
+                reply = client.reply("shell", asked).content
+                assert (reply["status"], reply["execution_count"]) == ("ok", n + 1)
+            client.send("control", "shutdown_request", {"restart": False})
+            assert client.take("control").content["status"] == "ok"
+            assert process.wait(5) == 0
+        finally:
+            client.close()
+    assert (tmp_path / "errors").read_text() == ""  # both of its streams
+
+
 def test_no_file_means_one_in_the_runtime_directory(tmp_path):
     """No -f at all: kernel-<pid>.json in the Jupyter runtime directory, which is made."""
     runtime = tmp_path / "runtime"
@@ -320,7 +339,7 @@ def test_a_taken_port_ends_the_kernel_with_one_line(tmp_path):
 
 
 def test_a_port_that_comes_free_in_time_is_taken(start):
-    """Bind is retried with back-off for 2 s: a restart on ports that are just being left."""
+    """peers 7.2: bind is retried for 2 s: a restart on ports that are just being left."""
     ports = PORTS.take()
     with socket.socket() as other:
         other.bind(("127.0.0.1", ports[0]))

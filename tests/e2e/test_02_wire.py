@@ -134,7 +134,7 @@ DROPPED = dropped_messages()
 @pytest.mark.parametrize("channel", ["shell", "control"])
 @pytest.mark.parametrize("name", DROPPED)
 def test_a_malformed_message_is_dropped(raw, name, channel):
-    """C057 1-7: no reply, nothing executed, no status; leftovers() would find any."""
+    """C057 1-7, peers 7.4: no reply, nothing executed, no status; leftovers() would find any."""
     raw.send_frames(channel, DROPPED[name](raw))
 
 
@@ -203,7 +203,7 @@ BAD_CONTENT = {
 @pytest.mark.parametrize("channel", ["shell", "control"])
 @pytest.mark.parametrize("name", BAD_CONTENT)
 def test_a_signed_but_invalid_execute_request_is_refused(raw, name, channel):
-    """C057 9-11, 16: status error with what is wrong, busy and idle; the count does not move."""
+    """C057 9-11, 16, peers 7.4: status error with what is wrong, busy and idle; the count does not move."""
     content, named = BAD_CONTENT[name]
     before = raw.execute("").count
     parts = parts_of(raw)[:3] + [content]
@@ -286,7 +286,7 @@ def test_duplicate_keys_are_survived(raw):
 
 
 def test_a_replay_is_dropped(raw):
-    """C057 13: the same bytes again run once; on another channel too; a new id runs again."""
+    """C057 13, peers 7.4: the same bytes again run once; on another channel too; a new id runs again."""
     raw.run("hits = 0")
     parts = parts_of(raw, content={**EXECUTE, "code": "hits += 1"})
     raw.send_parts("shell", parts)
@@ -302,7 +302,7 @@ def test_a_replay_is_dropped(raw):
 
 
 def test_a_bad_signature_does_not_enter_the_replay_window(raw):
-    """Stored after verification only: a right message that a wrong one went before still counts."""
+    """peers 7.4: stored after verification only: a right message that a wrong one went before still counts."""
     parts = parts_of(raw, "kernel_info_request", {})
     wrong = parts[:3] + [b'{"x":1}']
     raw.send_frames("shell", [DELIMITER, raw.sign(parts), *wrong])
@@ -314,7 +314,7 @@ def test_a_bad_signature_does_not_enter_the_replay_window(raw):
 
 
 def test_too_many_frames_are_dropped(raw):
-    """Limit for the frame count: 2,000 buffers, and 50 identities."""
+    """peers 7.4: limit for the frame count: 2,000 buffers, and 50 identities."""
     parts = parts_of(raw)
     raw.send_frames("shell", [DELIMITER, raw.sign(parts), *parts, *[b""] * 2000])
     parts = parts_of(raw)
@@ -372,7 +372,7 @@ def test_every_identity_frame_is_kept(raw):
 
 
 def test_an_empty_key_turns_signing_off(start):
-    """C057, second kernel: everything is accepted and replies carry an empty signature frame."""
+    """C057, peers 7.4, second kernel: everything is accepted and replies carry an empty signature frame."""
     kernel = start(key="")
     kernel.expect_log(LOGGED)
     assert kernel.run("print('healthy')") == [("stdout", "healthy\n")]

@@ -119,7 +119,7 @@ def test_store_history_off_leaves_no_trace(fresh):
 
 
 def test_user_expressions(kernel):
-    """A mime bundle or an error each; order and other expressions are not harmed by one."""
+    """peers 7.11: a mime bundle or an error each; order and other expressions are not harmed by one."""
     kernel.run("import fractions")
     wanted = {"a": "x + 1", "b": "1/0", "c": "fractions.Fraction(1, 3)", "d": "(", "e": "None",
               "f": "print('p')"}
@@ -168,7 +168,7 @@ def test_after_an_error_the_queue_is_aborted(fresh, tmp_path):
 
 def test_after_an_error_back_to_back(fresh):
     """
-    C053 as written: 1 to 4 sent back to back (the first cell takes a moment, so that the others
+    C053 as written, peers 7.12: 1 to 4 sent back to back (the first cell takes a moment, so that the others
     are there before it fails); 5 at once when 4's reply is in; then a failing cell with
     stop_on_error false, which aborts nothing.
     """
@@ -188,8 +188,9 @@ def test_after_an_error_back_to_back(fresh):
     assert kinds(fresh.iopub(one)) == ["busy", "execute_input", "error", "idle"]
     for msg_id in (two, three, four):
         assert kinds(fresh.iopub(msg_id)) == ["busy", "idle"]
-    fresh.finish(info)
-    fresh.finish(complete)
+    for msg_id, kind in ((info, "kernel_info_reply"), (complete, "complete_reply")):
+        reply = fresh.finish(msg_id).reply
+        assert (reply.type, reply.content["status"]) == (kind, "ok")
     bad = fresh.send_execute("1/0", stop_on_error=False)
     six = fresh.send_execute("print('six')")
     assert fresh.finish_execute(bad, "1/0").status == "error"

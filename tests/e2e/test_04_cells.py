@@ -117,7 +117,7 @@ ECHO = [
 
 
 def test_echo(fresh):
-    """C026: only the last expression; a semicolon silences it, wherever comments stand."""
+    """C026, peers 7.11: only the last expression; a semicolon silences it, wherever comments stand."""
     for number, (code, shown) in enumerate(ECHO, 1):
         ran = fresh.execute(code)
         if shown == "SyntaxError":
@@ -128,7 +128,7 @@ def test_echo(fresh):
 
 
 def test_the_cache_of_results_and_inputs(fresh):
-    """_, __, ___, _N, Out, In, _i; what is not shown is not kept, as in IPython."""
+    """peers 7.11: _, __, ___, _N, Out, In, _i; what is not shown is not kept, as in IPython."""
     shown = run_all(fresh, "'a'", "'b'", "'c'", "(_, __, ___)", "(_1, _2, _3)", "Out[2] + Out[3]",
                     "None", "x = 4", "'quiet';", "_", "_6", "(In[1], In[8], _i8, _i, _ii)",
                     "sorted(Out)")
@@ -186,7 +186,7 @@ def test_asyncio_is_imported_only_when_needed(fresh):
 
 
 def test_await(fresh):
-    """C027: one persistent loop; tasks go on while the kernel is idle."""
+    """C027, peers 7.11: one persistent loop; tasks go on while the kernel is idle."""
     first = fresh.execute("import asyncio\nasync def add(a, b):\n    await asyncio.sleep(0.01)\n"
                           "    return a + b\nasyncio.run(add(1, 2))")
     assert first.outputs == result("3") or first.error == (
@@ -209,7 +209,8 @@ def test_await(fresh):
     assert fresh.fail("def f():\n    await add(1, 2)").error[0] == "SyntaxError"
     assert fresh.fail("def f():\n    await add(1, 2)").error[1].startswith(
         "'await' outside async function")
-    assert fresh.fail("return 5").error[1].startswith("'return' outside function")
+    returned = fresh.fail("return 5").error
+    assert returned[0] == "SyntaxError" and returned[1].startswith("'return' outside function")
     assert fresh.run("async with asyncio.Lock() as l:\n    q = 9\nq") == result("9")
     assert fresh.run("async def one():\n    return 'same'\n"
                      "loop1 = asyncio.get_running_loop()") == []
@@ -281,18 +282,32 @@ ERRORS = [
     ("import no_such_module_x", "ModuleNotFoundError", "No module named 'no_such_module_x'"),
     ("raise ValueError('\\ud800 lone')", "ValueError", None),
     ("raise OSError(2, 'gone', 'f')", "FileNotFoundError", "[Errno 2] gone: 'f'"),
+    ("raise type('N' * 80, (Exception,), {})('long')", "N" * 80, "long"),
 ]
 
 
 @pytest.mark.parametrize("code, ename, evalue", ERRORS, ids=lambda v: str(v)[:40])
 def test_one_error_message_and_the_same_reply(kernel, code, ename, evalue):
-    """C014 and others: one error on IOPub, the same in the reply (Result compares)."""
+    """peers 7.11, C014 and others: one error on IOPub, the same in the reply (Result compares)."""
     failed = kernel.fail(code)
     assert [o[0] for o in failed.outputs] == ["error"]
     assert failed.error[0] == ename
     if evalue is not None:
         assert failed.error[1] == evalue
     assert kernel.run("'lives'") == result("'lives'")
+
+
+def test_system_exit_in_a_session(start):
+    """C014: an error each, with the code as evalue; the kernel lives, until it is told to exit."""
+    kernel = start()
+    assert kernel.fail("kept = 1\nimport sys\nsys.exit()").outputs == [("error", "SystemExit", "")]
+    assert kernel.fail("raise SystemExit(0)").outputs == [("error", "SystemExit", "0")]
+    assert kernel.fail("sys.exit(\"text\")").outputs == [("error", "SystemExit", "text")]
+    assert kernel.run("print(\"kept\", kept)") == out("kept 1\n")
+    last = kernel.execute("print(\"bye\")\nexit()")
+    assert (last.status, last.outputs) == ("ok", out("bye\n"))
+    assert [item["source"] for item in last.reply.content["payload"]] == ["ask_exit"]
+    kernel.check_gone(status=0)
 
 
 def test_recursion(fresh):
@@ -315,7 +330,7 @@ def test_recursion(fresh):
 
 
 def test_notes_groups_and_chains(kernel):
-    """C033."""
+    """C033, peers 7.11."""
     noted = kernel.fail("try:\n    int(\"x\")\nexcept ValueError as e:\n"
                         "    e.add_note(\"while reading row 7\")\n    e.add_note(\"second note\")\n"
                         "    raise")
@@ -360,8 +375,8 @@ SYNTAX = [
     ('z = "é😀" +* 3', "SyntaxError", "invalid syntax", "line 1"),
     ('raise SyntaxError("custom")', "SyntaxError", "custom", "line 1"),
     ('raise SyntaxError("custom2", ("f.cfg", 3, 5, "a b c", 3, 7))', "SyntaxError", "custom2",
-     "f.cfg"),
-    ('compile("a +", "other.py", "exec")', "SyntaxError", "invalid syntax", "other.py"),
+     r"f\.cfg.*\b3\b"),
+    ('compile("a +", "other.py", "exec")', "SyntaxError", "invalid syntax", r"other\.py.*\b1\b"),
     ("break", "SyntaxError", "'break' outside loop", "line 1"),
     ("a = 5 +\u00a0 6", "SyntaxError", "invalid non-printable character U+00A0", "line 1"),
 ]
@@ -374,7 +389,9 @@ def test_syntax_errors(kernel, code, ename, evalue, place):
     assert [o[0] for o in failed.outputs] == ["error"]
     assert failed.error[0] == ename
     assert failed.error[1].startswith(evalue)
-    assert place in failed.traceback
+    assert re.search(place, failed.traceback)
+    shown = [line.strip() in failed.traceback for line in code.splitlines()]
+    assert any(shown) or code.startswith("compile")
     assert kernel.run("'lives'") == result("'lives'")
 
 
@@ -392,7 +409,7 @@ def test_the_caret_counts_characters(kernel):
     ("\n\n  \n", []), ("\f\nx = 2", []),
 ], ids=repr)
 def test_cells_that_look_odd_are_fine(kernel, code, shown):
-    """C037 11-13."""
+    """C037 11-13, peers 7.11: empty cells and comments."""
     assert kernel.run(code) == shown
 
 
@@ -412,7 +429,7 @@ def test_display_is_a_builtin(fresh):
 
 
 def test_representations(kernel):
-    """C040: all formats of an object, one that raises is reported once and falls back."""
+    """C040, peers 7.11: all formats of an object, one that raises is reported once and falls back."""
     any_ = ("class Any:\n    def __getattr__(self, name):\n"
             "        return lambda *a, **kw: \"anything\"\n"
             "    def __repr__(self):\n        return \"<Any>\"\n")
@@ -498,7 +515,7 @@ def without_ipython():
 
 
 def test_ipython_display_where_ipython_is_not(fresh, without_ipython):
-    """C041 as written, on the small IPython.display; get_ipython() is None; no IPython.core."""
+    """C041 as written, peers 7.16, on the small IPython.display; get_ipython() is None; no IPython.core."""
     assert fresh.run("import sys\n'IPython' in sys.modules") == result("False")
     first = fresh.run(
         "from IPython.display import display, update_display, clear_output, HTML\n"
@@ -507,7 +524,9 @@ def test_ipython_display_where_ipython_is_not(fresh, without_ipython):
     assert [o[:2] for o in first] == [
         ("display", text("'A'")), ("display", text("'mid'")), ("display", text("'B'")),
         ("stdout", "DisplayHandle spot\n")]
+    assert first[0][2] == {"transient": {"display_id": "spot"}}
     assert first[1] == ("display", text("'mid'"))
+    assert first[2][2]["transient"]["display_id"] not in ("", "spot")
     assert fresh.run("_h = display(\"again\", display_id=\"spot\")") == [
         ("display", text("'again'"), {"transient": {"display_id": "spot"}})]
     assert fresh.run("h.update(\"A2\")") == [
@@ -544,7 +563,7 @@ def test_nan_never_reaches_the_wire(kernel):
 
 
 def test_a_surrogate_in_a_result(kernel):
-    """A lone surrogate in text/plain is replaced, and nothing is lost."""
+    """peers 7.5: a lone surrogate in text/plain is replaced, and nothing is lost."""
     shown = kernel.run("class S:\n    def __repr__(self):\n        return 'a\\ud800b'\nS()")
     (_, data), = shown
     assert re.fullmatch("a.+b", data["text/plain"])

@@ -3,12 +3,14 @@ Issue 1, "Streams": a real text stream; order; what other processes, C code and
 threads write; coalescing, timeliness and the bound.
 """
 
+import json
 import os
 import time
 
 import pytest
+import zmq
 
-from client import text
+from client import children_of, text
 
 
 def out(value):
@@ -23,13 +25,13 @@ def messages(result, name="stdout"):
 
 
 def test_stdout_and_stderr_in_turn(fresh):
-    """C001: exact order between the two streams and the result."""
+    """C001, peers 7.7: exact order between the two streams and the result."""
     result = fresh.execute("import sys\nfor i in range(3):\n    print(\"o%d\" % i)\n"
                            "    print(\"e%d\" % i, file=sys.stderr)\n42")
     assert result.outputs == [
         ("stdout", "o0\n"), ("stderr", "e0\n"), ("stdout", "o1\n"), ("stderr", "e1\n"),
         ("stdout", "o2\n"), ("stderr", "e2\n"), ("result", text("42"))]
-    assert result.count == 1
+    assert (result.status, result.count) == ("ok", 1)
 
 
 def test_order_with_displays_and_errors(kernel):
@@ -44,7 +46,7 @@ def test_order_with_displays_and_errors(kernel):
 
 
 def test_order_with_whole_lines_on_a_file_descriptor(kernel):
-    """Exact between Python's writes and whole lines that the same thread writes to one fd."""
+    """peers 7.7: exact between Python's writes and whole lines that the same thread writes to one fd."""
     code = ("import os\nfor i in range(200):\n    print('p', i)\n"
             "    os.write(1, b'w %d\\n' % i)\n    display(i)\n")
     wanted = []
@@ -73,7 +75,7 @@ def test_order_after_the_beginning_of_a_line(kernel):
 
 
 def test_a_real_text_stream(kernel):
-    """C003."""
+    """C003, peers 7.10."""
     assert kernel.run(
         "import subprocess, sys\nout = sys.stdout\n"
         "print(type(out.fileno()) is int, out.isatty(), out.encoding.lower().replace(\"-\", \"\"),"
@@ -93,7 +95,7 @@ def test_a_real_text_stream(kernel):
 
 @pytest.mark.parametrize("name, fd", [("stdout", 1), ("stderr", 2)])
 def test_surface(kernel, name, fd):
-    """Issue: isinstance of io.TextIOBase, encoding, errors, buffer, name, mode, closed, …"""
+    """peers 7.10: isinstance of io.TextIOBase, encoding, errors, buffer, name, mode, closed, …"""
     kernel.run(f"import io, sys\ns = sys.{name}")
     for expression, value in [
         ("isinstance(s, io.TextIOBase)", "True"),
@@ -161,7 +163,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("code, wanted", [o[1:] for o in OTHERS], ids=[o[0] for o in OTHERS])
 def test_other_writers_are_heard_before_idle(kernel, code, wanted):
-    """Issue: os.system, subprocess, ctypes puts, faulthandler output appear before idle."""
+    """peers 7.7, 7.8: os.system, subprocess, ctypes puts, faulthandler output appear before idle."""
     for _ in range(10):
         result = kernel.execute(code)
         assert result.status == "ok"
@@ -176,7 +178,7 @@ def test_other_writers_are_heard_before_idle(kernel, code, wanted):
 
 
 def test_forks(kernel):
-    """C008: raw forks, a child that falls off the cell's end, a pool; nothing is left."""
+    """C008, peers 7.8: raw forks, a child that falls off the cell's end, a pool; nothing is left."""
     before = kernel.worker
     result = kernel.execute(
         "import os, sys, time\npid = os.fork()\nif pid == 0:\n"
@@ -199,6 +201,7 @@ def test_forks(kernel):
     assert sorted(lines[:3]) == ["in 1", "in 2", "in 3"] and lines[3:] == ["[1, 4, 9]"]
     assert kernel.run("print(\"alive\", os.getpid() == os.getpid())") == out("alive True\n")
     assert kernel.worker == before
+    assert children_of(kernel.pid) == [before] and children_of(before) == []
 
 
 def test_a_forked_child_that_ends_normally(kernel):
@@ -222,7 +225,7 @@ def test_spawned_children_print_too(kernel):
 
 
 def test_utf8_split_over_reads(kernel):
-    """Issue: UTF-8 split over reads survives: odd pieces through a pipe and in one large write."""
+    """peers 7.8: UTF-8 split over reads survives: odd pieces through a pipe and in one large write."""
     assert kernel.run("import os\nfor b in 'é😀'.encode():\n    n = os.write(1, bytes([b]))"
                       ) == out("é😀")
     for shift in range(4):
@@ -239,7 +242,7 @@ def test_bytes_that_are_no_utf8(kernel):
 
 
 def test_lone_surrogates(kernel):
-    """Issue: replaced, and lose nothing (ipykernel loses the whole buffer)."""
+    """peers 7.5: replaced, and lose nothing (ipykernel loses the whole buffer)."""
     (name, value), = kernel.run("print('before')\nprint('\\ud800 x')\nprint('after')")
     assert name == "stdout"
     first, second, third = value.splitlines()
@@ -269,6 +272,21 @@ def test_carriage_returns_and_timeliness(kernel):
     assert pieces[0].content["text"] == "\r  0%"
 
 
+def test_a_piece_without_a_line_end_is_seen_while_the_cell_goes_on(kernel, tmp_path):
+    """C009 by events: each piece is seen before the cell, which does not flush, goes on."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    code = (f"for i in range(4):\n    print(\"\\r%3d%%\" % (i * 25), end=\"\")\n"
+            f"    x = open({str(gate)!r}).read()\nprint(\"\\rdone \")")
+    msg_id = kernel.send_execute(code)
+    for i in range(4):
+        piece = kernel.take("iopub", lambda m: m.type == "stream", 5)
+        assert piece.content == {"name": "stdout", "text": "\r%3d%%" % (i * 25)}
+        gate.write_text("x")
+    assert kernel.reply("shell", msg_id).content["status"] == "ok"
+    assert [m.content["text"] for m in kernel.iopub(msg_id) if m.type == "stream"] == ["\rdone \n"]
+
+
 def test_a_line_is_seen_while_the_cell_goes_on(kernel, tmp_path):
     """Issue: seen before a sleep ends. The cell goes on only after the line has been seen here."""
     gate = tmp_path / "gate"
@@ -286,7 +304,7 @@ def test_a_line_is_seen_while_the_cell_goes_on(kernel, tmp_path):
 
 
 def test_two_hundred_thousand_prints(kernel):
-    """Issue: under 100 messages; every character in order; none above 64,000 characters."""
+    """peers 7.6: under 100 messages; every character in order; none above 64,000 characters."""
     result = kernel.execute("for i in range(200_000): print(i % 10)")
     assert result.stdout == "".join(f"{i % 10}\n" for i in range(200_000))
     assert len(messages(result)) < 100
@@ -298,6 +316,34 @@ def test_a_burst_is_split(kernel):
     result = kernel.execute("print('x' * 300_000)")
     assert result.stdout == "x" * 300_000 + "\n"
     assert max(len(m.content["text"]) for m in messages(result)) <= 65_536
+
+
+def test_a_slow_subscriber_holds_the_writer_and_loses_nothing(fresh):
+    """peers 7.6: one that takes nothing makes the cell wait; then all 80 MB come, in order."""
+    slow = fresh.context.socket(zmq.SUB)
+    slow.linger, slow.rcvhwm = 0, 1
+    slow.subscribe(b"")
+    slow.connect(fresh.endpoint("iopub"))
+    fresh.welcome()
+    code = ("for i in range(80):\n"
+            "    display({'text/plain': f'{i:03}' + 'x' * 1_000_000}, raw=True)\nprint('end')")
+    msg_id = fresh.send_execute(code)
+    assert not fresh.sockets["shell"].poll(1500)  # held
+    shown = []
+    while not shown or shown[-1] != "idle":
+        assert slow.poll(10_000), shown
+        frames = slow.recv_multipart()
+        kind, parent = (json.loads(frames[i]).get(k) for i, k in ((3, "msg_type"), (4, "msg_id")))
+        if parent == msg_id:
+            content = json.loads(frames[6])
+            shown.append(content["data"]["text/plain"][:3] if kind == "display_data" else
+                         content.get("execution_state", kind))
+    slow.close()
+    wanted = [f"{i:03}" for i in range(80)]
+    assert shown == ["busy", "execute_input", *wanted, "stream", "idle"]
+    result = fresh.finish_execute(msg_id, code)
+    assert [o[1]["text/plain"][:3] for o in result.outputs[:-1]] == wanted
+    assert result.outputs[-1] == ("stdout", "end\n")
 
 
 # --- the bound --------------------------------------------------------------------------------
@@ -377,7 +423,7 @@ def test_no_bound(start):
 
 
 def test_threads_speak_in_their_cell_after_its_idle(kernel):
-    """C006: with an event instead of time: each tick belongs to the thread's first cell."""
+    """C006, peers 7.9: with an event instead of time: each tick belongs to the thread's first cell."""
     code = ("import threading\ngo = threading.Semaphore(0)\ndef worker():\n"
             "    for i in range(3):\n        go.acquire()\n        print(\"tick\", i)\n"
             "t = threading.Thread(target=worker)\nt.start()\nprint(\"started\")")
@@ -398,6 +444,33 @@ def test_threads_speak_in_their_cell_after_its_idle(kernel):
     assert kernel.run("t.join()\nprint('joined')") == out("joined\n")
 
 
+def test_a_tick_is_seen_during_another_cell_and_between_cells(kernel, tmp_path):
+    """C006: the first tick while a cell runs that prints too, the others while the kernel is idle."""
+    ticks, gate = tmp_path / "ticks", tmp_path / "gate"
+    os.mkfifo(ticks)
+    os.mkfifo(gate)
+    first = kernel.execute(
+        f"import os, threading\ndef worker():\n    fd = os.open({str(ticks)!r}, os.O_RDONLY)\n"
+        f"    for i in range(3):\n        byte = os.read(fd, 1)\n        print(\"tick\", i)\n"
+        f"t = threading.Thread(target=worker)\nt.start()\nprint(\"started\")")
+    assert first.outputs == out("started\n")
+    second = kernel.started(f"print('go')\nx = open({str(gate)!r}).read()\nprint(\"second\")")
+    clock = open(ticks, "wb", buffering=0)
+    for i in range(3):
+        clock.write(b"x")
+        seen = ""
+        while seen != f"tick {i}\n":
+            late = kernel.take("iopub", lambda m: m.parent_id == first.reply.parent_id, 5)
+            assert late.content["name"] == "stdout", late
+            seen += late.content["text"]
+            assert f"tick {i}\n".startswith(seen), seen
+        if i == 0:
+            gate.write_text("x")
+            assert kernel.finished(second).outputs == out("go\nsecond\n")
+    clock.close()
+    assert kernel.run("t.join()\nprint(\"joined\")") == out("joined\n")
+
+
 def test_threads_of_threads_and_executors(kernel):
     """Output of a thread that a thread started goes to the first cell too."""
     code = ("import threading\nfrom concurrent.futures import ThreadPoolExecutor\n"
@@ -413,7 +486,7 @@ def test_threads_of_threads_and_executors(kernel):
 
 
 def test_tasks_speak_in_their_cell(kernel):
-    """Output of asyncio tasks goes to the cell that started them, also during another cell."""
+    """peers 7.9: output of asyncio tasks goes to the cell that started them, also during another cell."""
     code = ("import asyncio\nready = asyncio.Event()\nasync def speak():\n"
             "    await ready.wait()\n    print('task')\ntask = asyncio.create_task(speak())")
     first = kernel.execute(code)

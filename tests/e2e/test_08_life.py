@@ -69,7 +69,7 @@ BUSY = {
 @pytest.mark.parametrize("name", BUSY)
 @pytest.mark.parametrize("how", ["request", "SIGTERM"])
 def test_shutdown_of_a_busy_kernel(start, name, how):
-    """A running cell is interrupted and answered; gone within 1 s, 2 s hard."""
+    """peers 7.14: a running cell is interrupted and answered; gone within 1 s, 2 s hard."""
     kernel = start()
     kernel.expect_log(r"einkorn: Python does not end: killed")
     if BUSY[name] is None:
@@ -233,7 +233,7 @@ def test_a_child_that_ignores_sigterm_goes_too(start):
 
 
 def test_the_kernel_ends_with_its_parent(start):
-    """JPY_PARENT_PID gone: everything ends, also while a cell runs."""
+    """peers 7.14: JPY_PARENT_PID gone: everything ends, also while a cell runs."""
     parent = subprocess.Popen(SLEEPER)
     try:
         kernel = start(env={"JPY_PARENT_PID": str(parent.pid)})

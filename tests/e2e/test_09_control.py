@@ -22,7 +22,7 @@ def beats(kernel, count=5):
 
 
 def test_while_the_gil_is_held(kernel):
-    """C059: heartbeat and control at once, kernel_info on both channels."""
+    """C059, peers 7.14: heartbeat and control at once, kernel_info on both channels."""
     msg_id = kernel.send_execute(GIL_HELD)
     kernel.take("iopub", lambda m: m.parent_id == msg_id and m.type == "execute_input")
     beats(kernel)
@@ -45,6 +45,27 @@ def test_while_python_computes(kernel):
     assert kernel.reply("shell", msg_id).content["status"] == "ok"
     shown = [m for m in kernel.iopub(msg_id) if m.type == "stream"]
     assert [m.content["text"] for m in shown] == ["41666654166667500000\n"]
+
+
+@pytest.mark.parametrize("code, shown", [
+    ("import ctypes, time\nlibc = ctypes.PyDLL(None)      # keeps the GIL\nt = time.monotonic()\n"
+     "libc.usleep(2_500_000)\nprint(round(time.monotonic() - t, 1))", "2.5\n"),
+    ("x = sum(i * i for i in range(20_000_000))\nprint(x)", "2666666466666670000000\n"),
+], ids=["GIL held", "computing"])
+def test_every_ping_of_a_long_cell_is_echoed(kernel, code, shown):
+    """C059 as written: a ping every 0.2 s until the reply is there, control in the middle."""
+    msg_id = kernel.send_execute(code)
+    begun = kernel.take("iopub", lambda m: m.parent_id == msg_id and m.type == "execute_input")
+    kernel.queue["iopub"].append(begun)
+    during = 0
+    while not kernel.sockets["shell"].poll(200):
+        beats(kernel, 1)
+        during += 1
+        if during == 2:
+            assert kernel.kernel_info("control", timeout=1).content["status"] == "ok"
+            assert not kernel.queue["shell"]  # answered before the cell was
+    assert during >= 3
+    assert kernel.finish_execute(msg_id, code).outputs == [("stdout", shown)]
 
 
 def test_while_the_worker_is_stopped(kernel):

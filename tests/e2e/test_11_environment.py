@@ -106,7 +106,7 @@ def either(request, start):
 
 
 def test_sys_is_that_of_an_interactive_python(either, tmp_path):
-    """B.44: sys.executable is an interpreter, sys.argv as in a REPL, modules from the cwd."""
+    """B.44, peers 7.3: sys.executable is an interpreter, sys.argv as in a REPL, modules from the cwd."""
     (tmp_path / "beside.py").write_text("where = __file__\n")
     kernel = either(cwd=tmp_path)
     kernel.run("import sys")
@@ -214,7 +214,7 @@ def moved(point):
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_multiprocessing_with_functions_of_a_module(either, tmp_path, method):
-    """B.44. What children print belongs to the cell; the pool's end leaves no process."""
+    """B.44, peers 7.3. What children print belongs to the cell; the pool's end leaves no process."""
     (tmp_path / "tasks.py").write_text(TASKS)
     kernel = either(cwd=tmp_path)
     kernel.run(f"import multiprocessing, tasks\nmp = multiprocessing.get_context('{method}')")
@@ -403,7 +403,7 @@ def copy_tree(target):
 @pytest.mark.parametrize("locale", [{}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}],
                          ids=["as it is", "C", "POSIX"])
 def test_every_path_may_have_spaces_and_any_letters(start, tmp_path, monkeypatch, locale):
-    """Einkorn, the environment, the working directory; by both ways in."""
+    """peers 7.3: Einkorn, the environment, the working directory; by both ways in."""
     place = tmp_path / ODD
     place.mkdir()
     monkeypatch.setattr(client, "EINKORN", str(copy_tree(place / "our tree") / "bin/einkorn"))

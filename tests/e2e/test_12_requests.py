@@ -81,7 +81,7 @@ comms.get_comm_manager().register_target("echo", target)
 
 
 def test_a_comm_from_the_frontend(fresh):
-    """Open, messages with buffers both ways, close; output of a handler is its message's."""
+    """peers 7.5, 7.16: open, messages with buffers both ways, close; output of a handler is its message's."""
     fresh.run(ECHO)
     opened = fresh.iopub(fresh.send("shell", "comm_open", {
         "comm_id": "c1", "target_name": "echo", "data": {"x": [1, None, "é"]}}))
@@ -137,20 +137,87 @@ def test_a_handler_that_raises_or_hangs_leaves_the_kernel_well(fresh):
 # --- completion, inspection, completeness ---------------------------------------------
 
 
-def test_completion(fresh):
-    """C047, C049: offsets are code points of the whole code."""
-    fresh.run("import math\nnaïve_value = 1\nd = {'alpha key': 1, 'beta': 2}")
-    for code, at, match, start, end in (
-            ('s = "😀😀"; math.sq', 17, "sqrt", 15, 17), ('s = "😀"; math.sq + 1', 16, "sqrt", 14, 16),
-            ("naï", 3, "naïve_value", 0, 3), ("math.sq", 7, "sqrt", 5, 7),
-            ("x = 1\nmath.sq", 13, "sqrt", 11, 13), ("import coll", 11, "collections", 7, 11)):
+C047 = [
+    # code, cursor_pos, a match, what the match replaces
+    ('s = "😀😀"; math.sq', 18, "sqrt", (15, 17)), ('s = "😀"; math.sq + 1', 16, "sqrt", (14, 16)),
+    ("naï", 3, "naïve_value", (0, 3)), ("math.sq", 7, "sqrt", (5, 7)),
+    ("math.sq", 3, "math", (0, 3)), ("math.sq", 400, "sqrt", (5, 7)),
+    ("math.sq", -1, "sqrt", (5, 7)), ("math.sq", None, "sqrt", (5, 7)),
+]
+C049 = [
+    ("x = 1\nmath.sq", 13, "sqrt", (11, 13)), ("for i in ran  # c", 12, "range", (9, 12)),
+    ('foo(math.pi, d["be"])', 18, "beta", (16, 18)), ("foo(x=1, k", 10, "key=", (9, 10)),
+    ("from os.path import isd", 23, "isdir", (20, 23)),
+    ("import coll", 11, "collections", (7, 11)), ("", 0, "print", (0, 0)),
+]
+
+
+def test_completion_counts_code_points(fresh):
+    """
+    C047: offsets are code points of the whole code, what is odd means its end. (The case's
+    first code ends at 17, so its 18 is one of the odd ones.)
+    """
+    fresh.run("import math\nnaïve_value = 1")
+    for code, at, match, span in C047:
         reply = complete(fresh, code, at)
         assert match in reply["matches"], (code, reply)
-        assert (reply["cursor_start"], reply["cursor_end"]) == (start, end), code
-    for at in (400, -1, None):
-        assert "sqrt" in complete(fresh, "math.sq", at)["matches"]
+        assert (reply["cursor_start"], reply["cursor_end"]) == span, (code, at)
     types = complete(fresh, "math.sq", 7)["metadata"]["_jupyter_types_experimental"]
     assert {"text": "sqrt", "type": "function"}.items() <= types[0].items()
+    found = fresh.ask("shell", "inspect_request", {"code": 's="😀";math.sqrt', "cursor_pos": 14})
+    assert found.content["found"] is True
+    assert "square root" in found.content["data"]["text/plain"]
+
+
+def test_completion_replaces_what_was_typed_and_nothing_else(fresh):
+    """C049: lines, middles of lines, keys, keywords; no name in a comment or a text."""
+    fresh.run("import math\nd = {\"alpha key\": 1, \"beta\": 2, 3: 4}\n"
+              "def foo(x, y=2, *, key=None):\n    return x")
+    for code, at, match, span in C049:
+        reply = complete(fresh, code, at)
+        assert match in reply["matches"], (code, reply)
+        assert (reply["cursor_start"], reply["cursor_end"]) == span, (code, at)
+    reply = complete(fresh, 'd["al', 5)
+    key, = reply["matches"]  # no magic, no file, no keyword
+    assert reply["cursor_end"] == 5
+    whole = 'd["al'[:reply["cursor_start"]] + key
+    assert value_of(fresh, whole + ("" if whole.endswith("]") else '"]')) == 1
+    for code in ("x = 5 # math.sq", '"math.sq', "zzz_not_there"):
+        reply = complete(fresh, code, len(code))
+        assert reply["matches"] == [] and reply["cursor_end"] == len(code), reply
+
+
+def test_what_completion_offers(fresh, tmp_path):
+    """Issue: names, attributes, keywords, imports, dict keys, file paths in strings."""
+    (tmp_path / "some file.csv").write_text("")
+    fresh.run("class Box:\n    side = 1\nbox = Box()\nkeys = {'one': {'two': 2}}\nlong_name = 1")
+    for code, match in (("long_", "long_name"), ("box.si", "side"), ("whil", "while"),
+                        ("import json.deco", "decoder"), ("from json import dum", "dumps"),
+                        ("keys['one']['t", "two']"), (f"open('{tmp_path}/some", None)):
+        reply = complete(fresh, code, len(code))
+        if match is None:
+            whole = code[:reply["cursor_start"]] + reply["matches"][0]
+            assert whole.startswith(f"open('{tmp_path}/some file.csv"), reply
+        else:
+            assert match in reply["matches"], (code, reply)
+
+
+def test_completion_and_inspection_run_nothing_but_attribute_access(fresh):
+    """Issue: no user code beyond what attribute access needs."""
+    fresh.run("ran = []\ndef call():\n    ran.append('call')\n    return box\n"
+              "class Box:\n    side = 1\n    def __getitem__(self, key): ran.append('item')\n"
+              "    def __call__(self): ran.append('called')\n"
+              "    @property\n    def loud(self):\n        ran.append('property')\nbox = Box()")
+    for code in ("call().si", "box[0].si", "box().si", "box.lou", "[call()][0].si", "box.loud"):
+        complete(fresh, code, len(code))
+        content = {"code": code, "cursor_pos": len(code), "detail_level": 1}
+        assert fresh.ask("shell", "inspect_request", content).content["status"] == "ok"
+    assert set(value_of(fresh, "ran")) <= {"property"}
+
+
+def value_of(kernel, expression):
+    (_, data), = kernel.run(expression)
+    return eval(data["text/plain"])
 
 
 def test_inspection(fresh):
@@ -166,12 +233,40 @@ def test_inspection(fresh):
     assert nothing.content == {"status": "ok", "found": False, "data": {}, "metadata": {}}
 
 
-@pytest.mark.parametrize("code, status, indent", [
-    ("1", "complete", None), ("for i in x:", "incomplete", "    "), ("raise = 2", "invalid", None)])
-def test_is_complete(kernel, code, status, indent):
-    """C050 has the whole table in tests/python; `indent` is there exactly when incomplete."""
-    reply = kernel.ask("shell", "is_complete_request", {"code": code}).content
-    assert reply == {"status": status} | ({} if indent is None else {"indent": indent})
+COMPLETE, INVALID = {"status": "complete"}, {"status": "invalid"}
+GOES_ON = {"status": "incomplete", "indent": ""}
+IN_BLOCK = {"status": "incomplete", "indent": "    "}
+C050 = {
+    "1": COMPLETE, "for i in x:": IN_BLOCK, "for i in x:\n    pass": IN_BLOCK,
+    "for i in x:\n    pass\n": COMPLETE, "x = (1,": GOES_ON, "x = (1,\n2)": COMPLETE,
+    '"""abc': GOES_ON, "if 1:\n    x\nelse:": IN_BLOCK, "@dec": GOES_ON, "x = 5 \\": GOES_ON,
+    "": COMPLETE, "   ": COMPLETE, "raise = 2": INVALID, "1 +": INVALID,
+    "if True: pass": COMPLETE, "await x": COMPLETE, "!ls": COMPLETE, "%time 1": COMPLETE,
+    "%%bash": GOES_ON, "x?": COMPLETE, "def f():\n\treturn 1": IN_BLOCK, 'f"{x}"': COMPLETE,
+}
+
+
+def test_is_complete(kernel):
+    """C050: `indent` is there exactly when incomplete; nothing runs, nothing is printed."""
+    kernel.run("x = 1")
+    for code, content in C050.items():
+        assert (code, kernel.ask("shell", "is_complete_request", {"code": code}).content) == (
+            code, content)
+
+
+def test_questions_wait_for_the_cell_that_runs(kernel):
+    """C050, peers 7.15: while a cell runs they wait their turn, and nothing is stuck after it."""
+    kernel.run("import math, os\nr, w = os.pipe()")
+    cell = kernel.started("print('go')\nx = os.read(r, 1)")
+    asked = [kernel.send("shell", kind, {"code": "math.sqrt", "cursor_pos": 9})
+             for kind in ("inspect_request", "is_complete_request", "complete_request")]
+    assert kernel.kernel_info().content["status"] == "ok"  # they have arrived
+    assert not kernel.queue["shell"]
+    kernel.interrupt()
+    kernel.finished(cell)
+    inspected, is_complete, completed = (kernel.finish(m).reply.content for m in asked)
+    assert inspected["found"] and is_complete == COMPLETE and completed["matches"] == ["sqrt"]
+    assert kernel.run("6 * 7") == [("result", text("42"))]
 
 
 @pytest.mark.parametrize("kind, content, word", [
