@@ -1,4 +1,4 @@
-"""jupyter_kernel_test with everything that a plain kernel has: all but the pager magic."""
+"""jupyter_kernel_test with everything that it can ask of a kernel."""
 
 import jupyter_kernel_test
 import pytest
@@ -37,7 +37,7 @@ class TestConformance(jupyter_kernel_test.KernelTests):
     supported_history_operations = ("tail", "range", "search")
     code_inspect_sample = "zip"
     code_clear_output = "from IPython.display import clear_output; clear_output()"
-    test_pager = None  # a plain kernel has no magics, so nothing to page
+    code_page_something = "import einkorn; einkorn.page('text')"
 
 
 class TestWelcome(jupyter_kernel_test.IopubWelcomeTests):

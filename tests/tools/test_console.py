@@ -124,6 +124,16 @@ def test_tab_completes(console):
     console.expect("Out[2]: 42")
 
 
+def test_the_next_input_and_the_pager(console):
+    """The payloads set_next_input and page."""
+    console.enter("import einkorn; einkorn.set_next_input('6*' + '7')")
+    console.expect("In [2]: 6*7")
+    console.press("Enter")
+    console.expect("Out[2]: 42")
+    console.enter("einkorn.page('shown by the ' + 'pager')")
+    assert "\nshown by the pager\n" in console.expect("In [4]:")
+
+
 def test_another_console_on_the_same_kernel(console, open_terminal):
     """It joins the namespace, and Up finds what the first one ran (history, tail)."""
     console.enter("x = 6*7")
