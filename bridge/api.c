@@ -253,18 +253,26 @@ static Py_ssize_t py_payload_place(PyObject *list, PyObject *source)
 static PyObject *py_payload(PyObject *self, PyObject *item)
 {
     (void)self;
+    PyObject *source_b = py_source_b(item);
+    bool is_exit = source_b != NULL && PyUnicode_CompareWithASCIIString(source_b, "ask_exit") == 0;
+    if (is_exit && forked_is_child()) {
+        PyErr_SetNone(PyExc_SystemExit); /* no client is to be asked: exit() of a plain Python */
+        return NULL;
+    }
+    if (py_refuse_child() != 0) {
+        return NULL;
+    }
     struct speaker *speaker = py_speaker_current();
     if (speaker->ended) {
         py_speaker_leave(speaker);
         PyErr_SetString(PyExc_RuntimeError, "the cell has its reply already");
         return NULL;
     }
-    PyObject *source_b = py_source_b(item);
     Py_ssize_t place = py_payload_place(speaker->payload, source_b);
     int error = place < PyList_Size(speaker->payload)
                     ? PyList_SetItem(speaker->payload, place, Py_NewRef(item))
                     : PyList_Append(speaker->payload, item);
-    if (source_b != NULL && PyUnicode_CompareWithASCIIString(source_b, "ask_exit") == 0) {
+    if (is_exit) {
         speaker->exits = PyDict_GetItemString(item, "keepkernel") != Py_True;
     }
     py_speaker_leave(speaker);

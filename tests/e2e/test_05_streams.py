@@ -214,6 +214,17 @@ def test_a_forked_child_that_ends_normally(kernel):
         assert {m.type for m in result.body} == {"stream"}
 
 
+def test_exit_in_a_forked_child_ends_the_child(kernel):
+    """exit() there asks no client, and what stands behind it does not run; nor does a payload go."""
+    result = kernel.execute(
+        "import os, einkorn\nfor leave in exit, lambda: einkorn.page('x'):\n    pid = os.fork()\n"
+        "    if pid == 0:\n        leave()\n        print('never')\n"
+        "    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))")
+    assert (result.status, result.stdout) == ("ok", "0\n1\n")
+    assert "a forked child has no connection to the notebook" in result.stderr
+    assert result.reply.content["payload"] == []
+
+
 def test_spawned_children_print_too(kernel):
     assert kernel.run(
         "import subprocess, sys\n"
