@@ -309,6 +309,15 @@ def test_options_of_other_kernels_are_tolerated(start):
     assert kernel.run("1") == [("result", text("1"))]
 
 
+def taken(port):
+    """A socket that listens on a port, of which old connections may linger as on ours."""
+    other = socket.socket()
+    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    other.bind(("127.0.0.1", port))
+    other.listen()
+    return other
+
+
 def test_a_taken_port_ends_the_kernel_with_one_line(tmp_path):
     """
     C055 A, for each of the five ports: within 3 s (2 s of them retries), non-zero, one line
@@ -319,20 +328,18 @@ def test_a_taken_port_ends_the_kernel_with_one_line(tmp_path):
     with contextlib.ExitStack() as stack:
         for number, channel in enumerate(CHANNELS):
             ports = PORTS.take()
-            other = stack.enter_context(socket.socket())
-            other.bind(("127.0.0.1", ports[number]))
-            other.listen()
+            stack.enter_context(taken(ports[number]))
             file = tmp_path / f"{channel}.json"
             file.write_bytes(compact({**LOCAL_FILE, "key": channel,
                                       **{f"{n}_port": p for n, p in zip(CHANNELS, ports)}}))
             started.append((ports, ports[number], subprocess.Popen(
                 [EINKORN, "kernel", "-f", file, "--python", PYTHON], text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)))
-        for _, taken, process in started:
+        for _, port, process in started:
             shown, errors = process.communicate(timeout=10)
             assert process.returncode > 0 and shown == "", (process.returncode, shown, errors)
             lines = errors.splitlines()
-            assert len(lines) == 1 and str(taken) in lines[0], errors
+            assert len(lines) == 1 and str(port) in lines[0], errors
         took = time.monotonic() - begin
     assert took < 3.0
     assert all(port_is_free(port) for ports, _, _ in started for port in ports)
@@ -341,9 +348,7 @@ def test_a_taken_port_ends_the_kernel_with_one_line(tmp_path):
 def test_a_port_that_comes_free_in_time_is_taken(start):
     """peers 7.2: bind is retried for 2 s: a restart on ports that are just being left."""
     ports = PORTS.take()
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", ports[0]))
-        other.listen()
+    with taken(ports[0]):
         kernel = start(ports=ports, ready=False)
         # The four others are bound once the kernel answers on control.
         kernel.sockets["hb"].send(b"x")
