@@ -19,6 +19,7 @@
 #include "bridge/loop.h"
 #include "bridge/orphan.h"
 #include "bridge/port_link.h"
+#include "bridge/print.h"
 #include "bridge/py_compat.h"
 #include "bridge/runner.h"
 #include "bridge/speaker.h"
@@ -182,9 +183,9 @@ static int py_start(PyObject *module)
     PyObject *namespace_b = PyModule_GetDict(main_b);
     if (py_reset_argv() != 0 || py_open_door() != 0 || py_compat_init() != 0 ||
         py_speaker_init(&port_link, settings.max_output) != 0 || py_streams_init() != 0 ||
-        py_threads_init() != 0 || py_fill_module(module) != 0 || py_watch_faults() != 0 ||
-        py_start_half(namespace_b) != 0 || py_cell_init(namespace_b) != 0 ||
-        py_gate_open(port_link_page(), settings.kernel) != 0) {
+        py_print_init() != 0 || py_threads_init() != 0 || py_fill_module(module) != 0 ||
+        py_watch_faults() != 0 || py_start_half(namespace_b) != 0 ||
+        py_cell_init(namespace_b) != 0 || py_gate_open(port_link_page(), settings.kernel) != 0) {
         return -1;
     }
     /* What site and its hooks printed is no output of a cell: it goes before READY. */

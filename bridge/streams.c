@@ -16,7 +16,8 @@
 
 static struct {
     PyObject *text;
-    PyObject *raw; /* text.buffer */
+    PyObject *raw;        /* text.buffer */
+    PyObject *attributes; /* text.__dict__: what the user put over methods */
     struct utf8_decoder decoder;
 } streams[PORT_STREAMS];
 
@@ -31,6 +32,16 @@ static int stream_of(PyObject *self)
 PyObject *stream_object_b(int stream)
 {
     return streams[stream].text;
+}
+
+int stream_if_ours(PyObject *file)
+{
+    for (int i = 0; i < PORT_STREAMS; i++) {
+        if (file == streams[i].text) {
+            return file != NULL && PyDict_Size(streams[i].attributes) == 0 ? i : -1;
+        }
+    }
+    return -1;
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -75,7 +86,21 @@ int py_streams_finish(void)
     return py_finish(PORT_STDERR) != 0 ? -1 : error;
 }
 
-static int py_say_text(int stream, PyObject *text)
+int py_stream_say_utf8(int stream, struct slice text)
+{
+    if (forked_is_child()) {
+        return py_forked_put(stream, text);
+    }
+    if (py_finish(stream) != 0) {
+        return -1;
+    }
+    struct speaker *speaker = py_speaker_current();
+    int error = py_speaker_say_utf8(speaker, stream, text);
+    py_speaker_leave(speaker);
+    return error;
+}
+
+int py_stream_say(int stream, PyObject *text)
 {
     if (forked_is_child()) {
         struct buffer scratch = BUFFER_INIT;
@@ -106,7 +131,7 @@ static PyObject *py_text_write(PyObject *self, PyObject *text)
         }
         return NULL;
     }
-    if (py_say_text(stream_of(self), text) != 0) {
+    if (py_stream_say(stream_of(self), text) != 0) {
         return NULL;
     }
     return PyLong_FromSsize_t(PyUnicode_GetLength(text));
@@ -297,7 +322,7 @@ static PyObject *py_stream_type(const char *name, PyType_Slot *slots, const char
 {
     PyType_Spec spec = {
         .name = name,
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
         .slots = slots,
     };
     PyObject *type = NULL;
@@ -333,7 +358,10 @@ int py_streams_init(void)
     for (int i = 0; i < PORT_STREAMS && error == 0; i++) {
         streams[i].text = PyType_GenericAlloc((PyTypeObject *)text_type, 0);
         streams[i].raw = PyType_GenericAlloc((PyTypeObject *)raw_type, 0);
-        if (streams[i].text == NULL || streams[i].raw == NULL) {
+        if (streams[i].text != NULL) {
+            streams[i].attributes = PyObject_GenericGetDict(streams[i].text, NULL);
+        }
+        if (streams[i].attributes == NULL || streams[i].raw == NULL) {
             error = -1;
         } else {
             error = PySys_SetObject(i == PORT_STDERR ? "stderr" : "stdout", streams[i].text);
