@@ -236,14 +236,6 @@ int link_producer_write(struct link_producer *self, uint32_t kind, uint64_t requ
                         const struct slice *part, size_t count, const struct link_wait *wait);
 
 /*
- * The same for stream text, without a look at the pipes, so without a system
- * call. For callers who know that this thread has written nothing to fd 1 and 2
- * since its last record.
- */
-int link_producer_write_unchecked(struct link_producer *self, uint32_t kind, uint64_t request,
-                                  struct slice text, const struct link_wait *wait);
-
-/*
  * The same for payloads of parts: frames them as struct link_parts says.
  * -EMSGSIZE also for more than LINK_PARTS_MAX parts.
  */

@@ -13,7 +13,6 @@ struct link_outgoing {
     uint32_t kind; /* with LINK_STDERR */
     uint64_t request;
     uint64_t size; /* bytes in all */
-    bool checked;  /* look at the pipes before it */
     struct slice head;
     const struct slice *part;
     size_t count;

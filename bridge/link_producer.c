@@ -175,9 +175,7 @@ static int write_records(struct link_producer *self, struct link_outgoing *out, 
     if (r != 0) {
         return r;
     }
-    if (out->checked) {
-        put_sync(self, out);
-    }
+    put_sync(self, out);
     if (memfd >= 0 && link_outgoing_send(self->fds.request, memfd, self->large_serial + 1) == 0) {
         const struct link_large large = {.serial = ++self->large_serial, .size = out->size};
         memcpy(put_record(self, out->kind | LINK_LARGE, out->request, sizeof large), &large,
@@ -249,22 +247,8 @@ int link_producer_write(struct link_producer *self, uint32_t kind, uint64_t requ
         }
         size += part[i].n;
     }
-    struct link_outgoing out = {.kind = kind,
-                                .request = request,
-                                .size = size,
-                                .checked = true,
-                                .part = part,
-                                .count = count};
-    return write_payload(self, &out, wait);
-}
-
-int link_producer_write_unchecked(struct link_producer *self, uint32_t kind, uint64_t request,
-                                  struct slice text, const struct link_wait *wait)
-{
-    if (text.n > LINK_PAYLOAD_MAX) {
-        return -EMSGSIZE;
-    }
-    struct link_outgoing out = {.kind = kind, .request = request, .size = text.n, .head = text};
+    struct link_outgoing out = {
+        .kind = kind, .request = request, .size = size, .part = part, .count = count};
     return write_payload(self, &out, wait);
 }
 
@@ -280,7 +264,6 @@ int link_producer_write_parts(struct link_producer *self, uint32_t kind, uint64_
     struct link_outgoing out = {.kind = kind,
                                 .request = request,
                                 .size = size,
-                                .checked = true,
                                 .head = link_frame_slice(&frame),
                                 .part = part,
                                 .count = count};

@@ -14,7 +14,6 @@
 
 #include "bridge/json_text.h"
 #include "bridge/py_compat.h"
-#include "bridge/ticks.h"
 
 static struct {
     struct link_producer producer;
@@ -64,34 +63,11 @@ static int py_door_error(int error)
     return -1;
 }
 
-/*
- * Text is in order with what the same thread wrote to fd 1 and 2, so a write
- * looks at the pipes. That is a system call, and costs more than all the rest of
- * a print. It is left out where less time has passed since this thread's last
- * text than the fastest look took: a look that finds nothing is the cheaper
- * system call, so no write to a pipe fits in between. print() and its line end
- * are such a pair.
- */
-static _Thread_local uint64_t spoke_at;            /* ticks: when the last text was in place */
-static _Atomic uint64_t fastest_look = UINT64_MAX; /* ticks */
-
 static int py_link_stream(uint64_t request, int stream, struct slice text)
 {
     uint32_t kind = LINK_STREAM | (stream == PORT_STDERR ? LINK_STDERR : 0);
-    uint64_t before = ticks_now();
-    uint64_t fastest = atomic_load_explicit(&fastest_look, memory_order_relaxed);
-    int error;
-    if (fastest != UINT64_MAX && before - spoke_at < fastest) {
-        error = link_producer_write_unchecked(&door.producer, kind, request, text, &interruptible);
-        spoke_at = ticks_now();
-    } else {
-        error = link_producer_write(&door.producer, kind, request, &text, 1, &interruptible);
-        spoke_at = ticks_now();
-        if (spoke_at - before < fastest) {
-            atomic_store_explicit(&fastest_look, spoke_at - before, memory_order_relaxed);
-        }
-    }
-    return py_door_error(error);
+    return py_door_error(
+        link_producer_write(&door.producer, kind, request, &text, 1, &interruptible));
 }
 
 static int py_link_publish(uint64_t request, const struct slice *part, size_t count)

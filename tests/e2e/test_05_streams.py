@@ -71,6 +71,15 @@ def test_order_after_the_beginning_of_a_line(kernel):
     assert kernel.run("import sys\n" + code) == out("ab\ncd\ne\n" * 300 + "fg\nh\n")
 
 
+def test_order_from_the_first_line_on(start):
+    """The same in kernels that printed nothing before, where the first of all things is slow."""
+    for _ in range(16):
+        kernel = start()
+        kernel.run("import os\nwrite = os.write")
+        assert kernel.run("print('a')\nn = write(1, b'b\\n')\nprint('c')\nn = write(1, b'd\\n')\n"
+                          "print('e')") == out("a\nb\nc\nd\ne\n")
+
+
 # --- the surface ---------------------------------------------------------------------
 
 

@@ -269,7 +269,7 @@ Test(door, control_is_answered_in_the_middle_of_a_flood)
     for (int i = 0; i < RECORDS; i++) {
         struct slice text = slice_of("a line\n");
 
-        cr_assert(link_producer_write_unchecked(&stage.worker, LINK_STREAM, 0, text, NULL) == 0);
+        cr_assert(link_producer_write(&stage.worker, LINK_STREAM, 0, &text, 1, NULL) == 0);
     }
     head = atomic_load(&stage.worker.memory.page->head);
     stage_turn(&stage);

@@ -39,14 +39,14 @@ static int write_pipe(int fd, const char *p, size_t n)
     return 0;
 }
 
-/* A line in two pieces: the second is of a line that was looked at already. */
+/* A line in two records, as of print("…", end="") and what follows it. */
 static int write_in_pieces(struct link_producer *producer, uint64_t number, const char *line,
                            size_t n)
 {
     struct slice first = {(const uint8_t *)line, n - 1};
     struct slice second = {(const uint8_t *)line + n - 1, 1};
     int r = link_producer_write(producer, LINK_STREAM, number, &first, 1, NULL);
-    return r != 0 ? r : link_producer_write_unchecked(producer, LINK_STREAM, number, second, NULL);
+    return r != 0 ? r : link_producer_write(producer, LINK_STREAM, number, &second, 1, NULL);
 }
 
 static int work(void)

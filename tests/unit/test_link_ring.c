@@ -353,8 +353,6 @@ static void fork_a_child_that_tries_to_write(void)
     if (pid == 0) {
         int bad = link_producer_is_ours(&door.producer);
         bad += link_producer_write(&door.producer, LINK_STREAM, 1, &part, 1, NULL) != LINK_EFORKED;
-        bad += link_producer_write_unchecked(&door.producer, LINK_STREAM, 1, part, NULL) !=
-               LINK_EFORKED;
         bad +=
             link_producer_write_parts(&door.producer, LINK_DONE, 1, &part, 1, NULL) != LINK_EFORKED;
         link_producer_release(&door.producer);
