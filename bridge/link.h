@@ -144,6 +144,12 @@ struct link_parts {
 /* Finds the parts of a payload. They point into it. -> 0, LINK_ECORRUPT. */
 int link_parts_read(struct slice payload, struct link_parts *ret_parts);
 
+/*
+ * Bytes of the payload that these parts make.
+ * -> 0, -EMSGSIZE: too many parts or more than LINK_PAYLOAD_MAX bytes.
+ */
+int link_parts_size(const struct slice *part, size_t count, uint64_t *ret_size);
+
 /* ---- both ends ------------------------------------------------------------ */
 
 /* The worker's ends, as numbers that survive exec. See link_fds_format. */

@@ -40,23 +40,34 @@ int link_parts_read(struct slice payload, struct link_parts *ret_parts)
     return 0;
 }
 
-int link_frame_init(struct link_frame *self, const struct slice *part, size_t count,
-                    uint64_t *ret_size)
+int link_parts_size(const struct slice *part, size_t count, uint64_t *ret_size)
 {
     if (count > LINK_PARTS_MAX) {
         return -EMSGSIZE;
     }
-    self->start[0] = (uint32_t)count;
-    self->start[1] = 0;
-    uint64_t size = sizeof self->start + count * sizeof self->length[0];
+    uint64_t size = 2 * sizeof(uint32_t) + count * sizeof(uint64_t);
     for (size_t i = 0; i < count; i++) {
-        self->length[i] = part[i].n;
         if (part[i].n > LINK_PAYLOAD_MAX - size) {
             return -EMSGSIZE;
         }
         size += part[i].n;
     }
     *ret_size = size;
+    return 0;
+}
+
+int link_frame_init(struct link_frame *self, const struct slice *part, size_t count,
+                    uint64_t *ret_size)
+{
+    int r = link_parts_size(part, count, ret_size);
+    if (r != 0) {
+        return r;
+    }
+    self->start[0] = (uint32_t)count;
+    self->start[1] = 0;
+    for (size_t i = 0; i < count; i++) {
+        self->length[i] = part[i].n;
+    }
     return 0;
 }
 

@@ -14,8 +14,7 @@ struct link_frame {
 };
 
 /*
- * Describes the parts; ret_size is the frame and the parts together.
- * -> 0, -EMSGSIZE: too many parts or more than LINK_PAYLOAD_MAX bytes.
+ * Describes the parts; ret_size is as link_parts_size says. -> 0, -EMSGSIZE.
  */
 int link_frame_init(struct link_frame *self, const struct slice *part, size_t count,
                     uint64_t *ret_size);

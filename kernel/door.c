@@ -13,6 +13,7 @@
 
 #include <errno.h>
 
+#include "bridge/check.h"
 #include "bridge/json_text.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
@@ -355,14 +356,17 @@ void door_send(struct kernel *kernel, enum link_request_kind kind, uint32_t coun
                const struct slice *part, size_t parts)
 {
     zmq_pollitem_t item = {.fd = kernel->door.request, .events = ZMQ_POLLOUT};
+    int r;
 
     /* A worker that was told to finish may still ask, and gets the end for an answer. */
     if (kernel->sender.closing) {
         log_debug("request %llu not delivered: the kernel ends", (unsigned long long)number);
         return;
     }
+    r = link_sender_put(&kernel->sender, kind, count, number, part, parts);
+    CHECK(r != -EMSGSIZE); /* job_new has seen to it, and an answer is one frame */
     /* A worker that is gone is seen by its pidfd, and the request fails then. */
-    if (link_sender_put(&kernel->sender, kind, count, number, part, parts) < 0) {
+    if (r < 0) {
         log_debug("request %llu not delivered: the worker is gone", (unsigned long long)number);
         return;
     }

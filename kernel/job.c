@@ -8,34 +8,60 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "bridge/check.h"
 #include "bridge/json_text.h"
+#include "bridge/link.h"
 #include "bridge/xalloc.h"
 #include "kernel/clock.h"
 #include "kernel/kernel.h"
 #include "kernel/reply.h"
 
+/* The worker's parts: the frames from the message's metadata on, behind type and header. */
+static void keep_parts(struct job *self, const struct wire_message *message)
+{
+    size_t first = message->frames - self->frames;
+
+    self->part[JOB_TYPE] = self->origin->type;
+    self->part[JOB_HEADER] = self->origin->header;
+    for (size_t i = 0; i < self->frames; i++) {
+        zmq_msg_t *kept = &self->frame[i];
+        zmq_msg_t *frame = (zmq_msg_t *)(uintptr_t)&message->frame[first + i];
+
+        CHECK(zmq_msg_init(kept) == 0 && zmq_msg_copy(kept, frame) == 0);
+        self->part[JOB_METADATA + i] = (struct slice){zmq_msg_data(kept), zmq_msg_size(kept)};
+    }
+}
+
+/* -> NULL, or what is to be said of a request that is larger than the door. */
+static char *check_size(const struct job *self)
+{
+    struct buffer text = BUFFER_INIT;
+    char *result = NULL;
+    uint64_t size;
+
+    if (link_parts_size(self->part, self->parts, &size) < 0) {
+        buffer_put_slice(&text, self->origin->type);
+        buffer_put_text(&text, ": more than 2 GiB in all");
+        buffer_put_char(&text, '\0');
+        result = xstrdup((const char *)text.p);
+    }
+    buffer_release(&text);
+    return result;
+}
+
 struct job *job_new(const struct wire_message *message, struct origin *origin, enum job_kind kind)
 {
-    size_t buffers = message->frames - message->first_buffer;
-    size_t size = message->metadata.n + message->content.n;
-    struct job *self;
-    uint8_t *at;
+    size_t frames = message->frames - message->first_buffer + JOB_FIRST_BUFFER - JOB_METADATA;
+    struct job *self = xcalloc(1, sizeof *self + frames * sizeof self->frame[0]);
 
-    for (size_t i = 0; i < buffers; i++) {
-        size += wire_frame(message, message->first_buffer + i).n;
-    }
-    self = xcalloc(1, sizeof *self + size);
-    at = self->bytes;
     self->origin = origin_ref(origin);
     self->kind = kind;
     self->arrived_us = clock_us(CLOCK_MONOTONIC);
-    self->metadata = slice_store(&at, message->metadata);
-    self->content = slice_store(&at, message->content);
-    self->buffers = buffers;
-    self->buffer = xcalloc(buffers, sizeof *self->buffer);
-    for (size_t i = 0; i < buffers; i++) {
-        self->buffer[i] = slice_store(&at, wire_frame(message, message->first_buffer + i));
-    }
+    self->frames = frames;
+    self->parts = JOB_METADATA + frames;
+    self->part = xcalloc(self->parts, sizeof *self->part);
+    keep_parts(self, message);
+    self->invalid = check_size(self);
     return self;
 }
 
@@ -45,9 +71,12 @@ void job_destroy(struct job **self_p)
 
     *self_p = NULL;
     if (self) {
+        for (size_t i = 0; i < self->frames; i++) {
+            (void)zmq_msg_close(&self->frame[i]);
+        }
         origin_unref(&self->origin);
         free(self->invalid);
-        free(self->buffer);
+        free(self->part);
         free(self);
     }
 }
@@ -108,7 +137,8 @@ static void put_no_matches(const struct job *job, struct buffer *members)
 {
     int64_t at = 0;
 
-    if (job->invalid || json_object_get_int(job->content, "cursor_pos", 0, &at) < 0 || at < 0) {
+    if (job->invalid || json_object_get_int(job->part[JOB_CONTENT], "cursor_pos", 0, &at) < 0 ||
+        at < 0) {
         at = 0;
     }
     buffer_printf(members,

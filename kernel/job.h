@@ -11,6 +11,7 @@
 
 #include "bridge/slice.h"
 #include "kernel/origin.h"
+#include "kernel/wire.h"
 
 struct kernel;
 
@@ -21,7 +22,10 @@ enum job_kind {
     JOB_COMM,     /* a comm message: no reply */
 };
 
-/* Heap; the slices point into `bytes`. */
+/* What the worker gets of a request: the parts of a LINK_SHELL request. */
+enum { JOB_TYPE, JOB_HEADER, JOB_METADATA, JOB_CONTENT, JOB_FIRST_BUFFER };
+
+/* Heap; the slices point into the origin and into `frame`. */
 struct job {
     struct job *next;
     struct origin *origin;
@@ -37,13 +41,16 @@ struct job {
     char started[40];   /* that moment, ISO 8601 */
     struct slice code;  /* raw JSON string */
 
-    struct slice metadata, content;
-    size_t buffers;
-    struct slice *buffer;
-    uint8_t bytes[];
+    struct slice *part; /* see above */
+    size_t parts;
+    size_t frames;
+    zmq_msg_t frame[]; /* of metadata, content and buffers */
 };
 
-/* Copies the message's parts. Takes a reference of origin. */
+/*
+ * Keeps the message's frames, which ZeroMQ shares instead of copying them, and
+ * a reference of origin. A request of more than the door takes is invalid.
+ */
 struct job *job_new(const struct wire_message *message, struct origin *origin, enum job_kind kind);
 void job_destroy(struct job **self_p);
 

@@ -82,8 +82,6 @@ static void publish_input(struct kernel *kernel, const struct job *job)
 static void start(struct kernel *kernel, struct job *job)
 {
     struct lane *self = &kernel->lane;
-    size_t parts = 4 + job->buffers;
-    struct slice *part = xcalloc(parts, sizeof *part);
 
     CHECK(!self->current);
     output_flush(&kernel->output);
@@ -98,15 +96,7 @@ static void start(struct kernel *kernel, struct job *job)
     if (job->kind == JOB_EXECUTE && !job->silent) {
         publish_input(kernel, job);
     }
-    part[0] = job->origin->type;
-    part[1] = job->origin->header;
-    part[2] = job->metadata;
-    part[3] = job->content;
-    for (size_t i = 0; i < job->buffers; i++) {
-        part[4 + i] = job->buffer[i];
-    }
-    door_send(kernel, LINK_SHELL, job->count, job->origin->number, part, parts);
-    free(part);
+    door_send(kernel, LINK_SHELL, job->count, job->origin->number, job->part, job->parts);
 }
 
 void lane_run(struct kernel *kernel)

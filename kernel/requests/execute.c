@@ -59,6 +59,7 @@ static char *check_expressions(struct slice content)
 /* Fills the fields in. -> NULL, or what is wrong. */
 static char *read_content(struct job *self)
 {
+    struct slice content = self->part[JOB_CONTENT];
     bool allow_stdin;
     struct {
         const char *name;
@@ -71,7 +72,7 @@ static char *read_content(struct job *self)
         {"allow_stdin", false, &allow_stdin},
     };
 
-    switch (json_object_get_kind(self->content, "code", JSON_STRING, &self->code)) {
+    switch (json_object_get_kind(content, "code", JSON_STRING, &self->code)) {
     case 0:
         break;
     case JSON_ENOENT:
@@ -80,13 +81,12 @@ static char *read_content(struct job *self)
         return complaint("code", "is no string");
     }
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        if (json_object_get_bool(self->content, flags[i].name, flags[i].otherwise, flags[i].value) <
-            0) {
+        if (json_object_get_bool(content, flags[i].name, flags[i].otherwise, flags[i].value) < 0) {
             return complaint(flags[i].name, "is no boolean");
         }
     }
     self->store_history = self->store_history && !self->silent && !is_blank(self->code);
-    return check_expressions(self->content);
+    return check_expressions(content);
 }
 
 void request_execute(struct kernel *kernel, struct origin *origin,
@@ -94,10 +94,10 @@ void request_execute(struct kernel *kernel, struct origin *origin,
 {
     struct job *job = job_new(message, origin, JOB_EXECUTE);
 
-    if (message->content_error != 0) {
-        job->invalid = complaint(message->bad_part, wire_error_text(message->content_error));
-    } else {
-        job->invalid = read_content(job);
+    if (!job->invalid) {
+        job->invalid = message->content_error != 0
+                           ? complaint(message->bad_part, wire_error_text(message->content_error))
+                           : read_content(job);
     }
     lane_put(kernel, &job);
 }

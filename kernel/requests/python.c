@@ -102,7 +102,9 @@ void request_python(struct kernel *kernel, struct origin *origin,
         i++; /* the table of requests sends nothing else here */
     }
     job = job_new(message, origin, types[i].kind);
-    job->invalid = complain(origin, message, types[i].field);
+    if (!job->invalid) {
+        job->invalid = complain(origin, message, types[i].field);
+    }
     if (types[i].kind == JOB_COMM && !job->invalid) {
         comms_note(&kernel->comms, origin->type, message->content);
     }

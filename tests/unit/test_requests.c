@@ -1,5 +1,7 @@
 /* Tests of kernel/requests/ and kernel/reply.c: each type's reply, and busy and idle around it. */
 
+#include <sys/mman.h>
+
 #include "kernel/reply.h"
 #include "kernel/requests/requests.h"
 #include "kernel_fixture.h"
@@ -36,7 +38,7 @@ Test(requests, each_type_gets_its_reply_between_busy_and_idle_on_its_own_channel
     struct stage stage;
 
     stage_init_ready(&stage);
-    for (size_t i = 0; i < 2 * ROWS; i++) {
+    for (size_t i = 0; i < (size_t)2 * ROWS; i++) {
         enum channel channel = channels[i / ROWS];
         char id[16];
 
@@ -185,4 +187,80 @@ Test(reply, the_type_is_the_requests_without_its_suffix)
         free(message);
     }
     stage_release(&stage);
+}
+
+/* ---- more than the door takes ------------------------------------------------------- */
+
+enum { HUGE_FRAME = 1 << 30, HUGE_FRAMES = 3 };
+
+static void keep_memory(void *data, void *hint)
+{
+    (void)data;
+    (void)hint;
+}
+
+/* The test's client asks something, with 3 GiB of buffers: reserved, never touched. */
+static void ask_hugely(struct stage *stage, void *memory, const char *id, const char *type,
+                       const char *content)
+{
+    struct wire_message *message = calloc(1, sizeof *message);
+    struct signer *none; /* as without a key: nothing is signed */
+    char header[STAGE_TEXT];
+    const char *const frames[] = {"client", "<IDS|MSG>", "", header, "{}", "{}", content};
+
+    (void)snprintf(header, sizeof header, "{\"msg_id\":\"%s\",\"msg_type\":\"%s\"}", id, type);
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+        zmq_msg_t *frame = &message->frame[message->frames++];
+
+        cr_assert(zmq_msg_init_size(frame, strlen(frames[i])) == 0);
+        memcpy(zmq_msg_data(frame), frames[i], strlen(frames[i]));
+    }
+    for (size_t i = 0; i < HUGE_FRAMES; i++) {
+        cr_assert(zmq_msg_init_data(&message->frame[message->frames++], memory, HUGE_FRAME,
+                                    keep_memory, NULL) == 0);
+    }
+    cr_assert(signer_new("hmac-sha256", slice_of(""), &none) == 0);
+    cr_assert_eq(wire_open(message, none, stage->kernel->replay), 0);
+    struct origin *origin = origin_new(message, CHANNEL_SHELL);
+    request_type_find(origin->type)->handle(stage->kernel, origin, message);
+    origin_unref(&origin);
+    signer_destroy(&none);
+    wire_message_release(message);
+    free(message);
+}
+
+Test(requests, one_above_the_doors_limit_gets_an_error_reply_in_its_turn)
+{
+    static const char execute[] = "execute_request: more than 2 GiB in all";
+    static const char complete[] = "complete_request: more than 2 GiB in all";
+    void *memory =
+        mmap(NULL, HUGE_FRAME, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct link_request *request;
+    struct stage stage;
+
+    cr_assert(memory != MAP_FAILED);
+    stage_init_ready(&stage);
+    stage_execute(&stage, "{\"code\":\"first\"}");
+    stage_expect_request(&stage, 1, 1);
+    ask_hugely(&stage, memory, "huge", "execute_request", "{\"code\":\"x\"}");
+    ask_hugely(&stage, memory, "more", "complete_request", "{\"code\":\"x\",\"cursor_pos\":1}");
+    ask_hugely(&stage, memory, "open", "comm_open",
+               "{\"comm_id\":\"c\",\"target_name\":\"t\",\"data\":{}}");
+    stage_say_done(&stage, 1, "ok");
+    stage_expect_status(&stage, "m1", "busy");
+    stage_expect(&stage, CHANNEL_IOPUB, "execute_input", "m1", "first");
+    stage_expect_status(&stage, "m1", "idle");
+    stage_expect(&stage, CHANNEL_SHELL, "execute_reply", "m1", "ok");
+    stage_expect(&stage, CHANNEL_SHELL, "execute_reply", "huge", execute);
+    stage_expect(&stage, CHANNEL_SHELL, "complete_reply", "more", complete);
+    static const char *const ids[] = {"huge", "more", "open"};
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        stage_expect_status(&stage, ids[i], "busy");
+        stage_expect_status(&stage, ids[i], "idle");
+    }
+    cr_assert_eq(link_reader_poll(&stage.reader, LINK_SHELL, 0, &request), -EAGAIN);
+    stage_send(&stage, CHANNEL_SHELL, "comm_info_request", "{}");
+    stage_expect(&stage, CHANNEL_SHELL, "comm_info_reply", "m2", "\"comms\":{}");
+    stage_release(&stage);
+    (void)munmap(memory, HUGE_FRAME);
 }
