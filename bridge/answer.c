@@ -11,6 +11,7 @@
 #include "bridge/cell.h"
 #include "bridge/gate.h"
 #include "bridge/json_text.h"
+#include "bridge/mapped.h"
 #include "bridge/py_compat.h"
 #include "bridge/py_json.h"
 #include "bridge/speaker.h"
@@ -38,21 +39,21 @@ static long long number_member(struct slice content, const char *name, int64_t o
 
 /* ---- arguments: each -> a tuple, or NULL ------------------------------------- */
 
-static PyObject *py_code(const struct link_parts *parts)
+static PyObject *py_code(const struct link_request *request)
 {
-    return Py_BuildValue("(N)", py_string_member(parts->part[PART_CONTENT], "code"));
+    return Py_BuildValue("(N)", py_string_member(request->parts.part[PART_CONTENT], "code"));
 }
 
-static PyObject *py_code_and_cursor(const struct link_parts *parts)
+static PyObject *py_code_and_cursor(const struct link_request *request)
 {
-    struct slice content = parts->part[PART_CONTENT];
+    struct slice content = request->parts.part[PART_CONTENT];
     return Py_BuildValue("(NL)", py_string_member(content, "code"),
                          number_member(content, "cursor_pos", -1));
 }
 
-static PyObject *py_code_cursor_and_level(const struct link_parts *parts)
+static PyObject *py_code_cursor_and_level(const struct link_request *request)
 {
-    struct slice content = parts->part[PART_CONTENT];
+    struct slice content = request->parts.part[PART_CONTENT];
     return Py_BuildValue("(NLL)", py_string_member(content, "code"),
                          number_member(content, "cursor_pos", -1),
                          number_member(content, "detail_level", 0));
@@ -66,34 +67,49 @@ static PyObject *py_parse(PyObject *loads, struct slice json)
     return value;
 }
 
-static PyObject *py_buffers(const struct link_parts *parts)
+/* Code that reads a buffer as numbers expects them at an address that malloc could have given. */
+static bool is_aligned(struct slice bytes)
+{
+    return (uintptr_t)bytes.p % alignof(max_align_t) == 0;
+}
+
+static PyObject *py_buffer(const struct link_request *request, struct slice part)
+{
+    if (request->mapping != NULL && is_aligned(part)) {
+        return py_mapped_view(request->mapping, part);
+    }
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)part.p, (Py_ssize_t)part.n);
+    PyObject *view = bytes != NULL ? PyMemoryView_FromObject(bytes) : NULL;
+    Py_XDECREF(bytes);
+    return view;
+}
+
+static PyObject *py_buffers(const struct link_request *request)
 {
     PyObject *list = PyList_New(0);
-    for (size_t i = PART_BUFFER; list != NULL && i < parts->count; i++) {
-        PyObject *bytes =
-            PyBytes_FromStringAndSize((const char *)parts->part[i].p, (Py_ssize_t)parts->part[i].n);
-        PyObject *view = bytes != NULL ? PyMemoryView_FromObject(bytes) : NULL;
+    for (size_t i = PART_BUFFER; list != NULL && i < request->parts.count; i++) {
+        PyObject *view = py_buffer(request, request->parts.part[i]);
         if (view == NULL || PyList_Append(list, view) != 0) {
             Py_CLEAR(list);
         }
-        Py_XDECREF(bytes);
         Py_XDECREF(view);
     }
     return list;
 }
 
 /* The type and the whole message, as the `comm` package expects it. */
-static PyObject *py_message(const struct link_parts *parts)
+static PyObject *py_message(const struct link_request *request)
 {
+    const struct slice *part = request->parts.part;
     PyObject *json = PyImport_ImportModule("json");
     PyObject *loads = json != NULL ? PyObject_GetAttrString(json, "loads") : NULL;
     PyObject *arguments = NULL;
     if (loads != NULL) {
         arguments =
-            Py_BuildValue("(N{s:N,s:{},s:N,s:N,s:N})", py_text_from(parts->part[PART_TYPE]),
-                          "header", py_parse(loads, parts->part[PART_HEADER]), "parent_header",
-                          "metadata", py_parse(loads, parts->part[PART_METADATA]), "content",
-                          py_parse(loads, parts->part[PART_CONTENT]), "buffers", py_buffers(parts));
+            Py_BuildValue("(N{s:N,s:{},s:N,s:N,s:N})", py_text_from(part[PART_TYPE]), "header",
+                          py_parse(loads, part[PART_HEADER]), "parent_header", "metadata",
+                          py_parse(loads, part[PART_METADATA]), "content",
+                          py_parse(loads, part[PART_CONTENT]), "buffers", py_buffers(request));
     }
     Py_XDECREF(json);
     Py_XDECREF(loads);
@@ -103,7 +119,7 @@ static PyObject *py_message(const struct link_parts *parts)
 static const struct {
     const char *type;
     const char *hook;
-    PyObject *(*py_arguments)(const struct link_parts *parts);
+    PyObject *(*py_arguments)(const struct link_request *request);
     const char *with_error; /* members of an error reply that clients read unguarded */
 } questions[] = {
     {"complete_request", "complete", py_code_and_cursor,
@@ -135,9 +151,9 @@ static PyObject *py_call_hook(const char *name, PyObject *arguments)
 }
 
 /* The content of the reply. -> 0, or -1 with what went wrong set. */
-static int py_ask(size_t question, const struct link_parts *parts, struct buffer *ret_content)
+static int py_ask(size_t question, const struct link_request *request, struct buffer *ret_content)
 {
-    PyObject *arguments = questions[question].py_arguments(parts);
+    PyObject *arguments = questions[question].py_arguments(request);
     PyObject *value = arguments != NULL ? py_call_hook(questions[question].hook, arguments) : NULL;
     int error = value != NULL ? 0 : -1;
     if (value == Py_None) {
@@ -150,16 +166,16 @@ static int py_ask(size_t question, const struct link_parts *parts, struct buffer
     return error;
 }
 
-static int py_answer_question(const struct port *port, uint64_t request, size_t question,
-                              const struct link_parts *parts)
+static int py_answer_question(const struct port *port, const struct link_request *request,
+                              size_t question)
 {
     struct buffer content = BUFFER_INIT;
-    struct speaker *speaker = py_speaker_begin(port, request, false);
+    struct speaker *speaker = py_speaker_begin(port, request->number, false);
     if (speaker == NULL) {
         return -1;
     }
     gate_arm();
-    int error = py_ask(question, parts, &content);
+    int error = py_ask(question, request, &content);
     PyObject *problem = error != 0 ? py_exception_take() : NULL;
     if (py_gate_disarm() != 0) {
         PyObject *late = py_exception_take();
@@ -179,14 +195,15 @@ static int py_answer_question(const struct port *port, uint64_t request, size_t 
         error = -1;
     }
     py_cell_finish(speaker);
-    error =
-        port->py_done(request, buffer_slice(&content), slice_of("{}"), error != 0 ? "error" : "ok");
+    error = port->py_done(request->number, buffer_slice(&content), slice_of("{}"),
+                          error != 0 ? "error" : "ok");
     buffer_release(&content);
     return error;
 }
 
-int py_answer(const struct port *port, uint64_t request, const struct link_parts *parts)
+int py_answer(const struct port *port, const struct link_request *request)
 {
+    const struct link_parts *parts = &request->parts;
     size_t n = sizeof questions / sizeof *questions;
     size_t i = 0;
     while (i < n &&
@@ -196,5 +213,5 @@ int py_answer(const struct port *port, uint64_t request, const struct link_parts
     if (i == n) {
         return 0;
     }
-    return py_answer_question(port, request, i, parts) == 0 ? 1 : -1;
+    return py_answer_question(port, request, i) == 0 ? 1 : -1;
 }

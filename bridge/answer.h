@@ -13,11 +13,11 @@
 #include "bridge/port.h"
 
 /*
- * Answers a request of that type; `parts` are those of a LINK_SHELL request.
+ * Answers a LINK_SHELL request of one of these types.
  * User code that it meets (an attribute's getter, a comm's handler) can be
  * interrupted as a cell can, and speaks in the request's name.
  * -> 1: answered; 0: no such type; -1 with an exception.
  */
-int py_answer(const struct port *port, uint64_t request, const struct link_parts *parts);
+int py_answer(const struct port *port, const struct link_request *request);
 
 #endif

@@ -7,7 +7,7 @@
  * that crosses it is described here; docs/link.md tells the reasons.
  *
  *   worker → kernel   records in a ring of shared memory, an eventfd as bell
- *   kernel → worker   requests over a stream socketpair
+ *   kernel → worker   requests over a stream socketpair, memfds of large ones
  *   worker → kernel   memfds of large payloads, over the same socketpair
  *   fd 1, fd 2        pipes whose read ends the kernel has
  *   side pipe         what faulthandler writes (death and stuck reports)
@@ -32,11 +32,12 @@
 #include "bridge/slice.h"
 
 enum {
-    LINK_VERSION = 1,
-    LINK_PAGE_SIZE = 64 << 10, /* the shared page's room: the largest page size of Linux */
-    LINK_RING_SIZE = 4 << 20,  /* bytes; a power of two */
-    LINK_RECORD_MAX = 1 << 20, /* bytes of one record's body in the ring */
-    LINK_PARTS_MAX = 1024,     /* parts of one record or request */
+    LINK_VERSION = 2,
+    LINK_PAGE_SIZE = 64 << 10,   /* the shared page's room: the largest page size of Linux */
+    LINK_RING_SIZE = 4 << 20,    /* bytes; a power of two */
+    LINK_RECORD_MAX = 1 << 20,   /* bytes of one record's body in the ring */
+    LINK_STREAM_MAX = 128 << 10, /* bytes of a request's payload that go through the socket */
+    LINK_PARTS_MAX = 1024,       /* parts of one record or request */
 };
 #define LINK_PAYLOAD_MAX ((uint64_t)1 << 31) /* bytes of one payload, whole */
 
@@ -133,9 +134,10 @@ struct link_page {
 
 /*
  * The form of every multi-part payload, in both directions: u32 count, u32
- * zero, u64 length[count], then the parts' bytes one after another. Host byte
- * order: both sides are one machine.
+ * padding, u64 length[count], as many bytes as padding says, then the parts'
+ * bytes one after another. Host byte order: both sides are one machine.
  */
+enum { LINK_PART_ALIGN = 64, LINK_PADDING_MAX = 64 };
 struct link_parts {
     struct slice part[LINK_PARTS_MAX];
     size_t count;
@@ -149,6 +151,11 @@ int link_parts_read(struct slice payload, struct link_parts *ret_parts);
  * -> 0, -EMSGSIZE: too many parts or more than LINK_PAYLOAD_MAX bytes.
  */
 int link_parts_size(const struct slice *part, size_t count, uint64_t *ret_size);
+
+/* A large payload, mapped or copied. Freed with the last reference, from any thread. */
+struct link_mapping;
+struct link_mapping *link_mapping_ref(struct link_mapping *self);
+void link_mapping_unref(struct link_mapping *self); /* NULL-safe */
 
 /* ---- both ends ------------------------------------------------------------ */
 
@@ -250,11 +257,6 @@ int link_producer_write_parts(struct link_producer *self, uint32_t kind, uint64_
 
 /* ---- the kernel's end: consumer --------------------------------------------- */
 
-/* A mapped large payload. Freed with the last reference, from any thread. */
-struct link_mapping;
-struct link_mapping *link_mapping_ref(struct link_mapping *self);
-void link_mapping_unref(struct link_mapping *self); /* NULL-safe */
-
 /*
  * One thing that the worker said, in order. A payload of parts is a private
  * copy or sealed: what was checked stays so. The text of a STREAM may lie in
@@ -338,9 +340,13 @@ enum link_request_kind {
     LINK_REQUEST_END
 };
 
-/* On the socket: this, then `length` bytes: a payload of parts. */
+/*
+ * On the socket: this, then `length` bytes: a payload of parts. With LINK_LARGE
+ * no bytes follow; the payload is all of a sealed memfd that came with the
+ * header (SCM_RIGHTS).
+ */
 struct link_request_header {
-    uint32_t kind;
+    uint32_t kind;   /* enum link_request_kind, LINK_LARGE */
     uint32_t count;  /* SHELL: the execution count that the cell shows; else 0 */
     uint64_t number; /* of the request; never 0 */
     uint64_t length;
@@ -357,7 +363,9 @@ void link_sender_init(struct link_sender *self, int fd);
 void link_sender_release(struct link_sender *self);
 
 /*
- * Queues a request and writes what the socket takes. number is not 0.
+ * Queues a request and writes what the socket takes. number is not 0. One of
+ * more than LINK_STREAM_MAX bytes goes in a memfd of its own, unless none can be
+ * had or the socket is full: then it is queued like the others.
  * -> 0, -EPIPE: the worker is gone, -EMSGSIZE (parts, LINK_PAYLOAD_MAX).
  */
 int link_sender_put(struct link_sender *self, enum link_request_kind kind, uint32_t count,
@@ -369,14 +377,16 @@ size_t link_sender_queued(const struct link_sender *self);
 /* No more requests: the worker sees the end after what is queued, and finishes. */
 void link_sender_close(struct link_sender *self);
 
-/* A request in the worker. Heap; parts point into it. */
+/* A request in the worker. Heap; parts point into it, or into its mapping. */
 struct link_request {
     struct link_request *next;
     enum link_request_kind kind;
     uint32_t count;
     uint64_t number;
+    int error; /* not 0: there are no parts, for its memfd could not be taken; -errno */
     struct link_parts parts;
-    size_t size;
+    struct link_mapping *mapping; /* of a large one; or NULL */
+    size_t size;                  /* of the payload below */
     uint8_t payload[];
 };
 void link_request_destroy(struct link_request **self_p);
@@ -395,6 +405,7 @@ struct link_reader {
     pthread_mutex_t mutex;  /* the fields below; held for moments only */
     bool reading;           /* a thread is in poll/read on fd */
     _Atomic uint32_t filed; /* futex word: counts filings and ends of reading */
+    size_t sleepers;        /* threads that sleep on it */
     struct link_request *queue[LINK_REQUEST_END], **queue_end[LINK_REQUEST_END];
     uint64_t forgotten[LINK_FORGOTTEN_MAX]; /* numbers of answers to drop; 0: free */
     size_t forgotten_next;                  /* the slot to use next */
@@ -403,6 +414,7 @@ struct link_reader {
     /* The reading thread's alone: */
     struct link_request_header header;
     size_t header_n;              /* bytes of it that are there */
+    int memfd;                    /* what came with them: as link_passing_receive says */
     struct link_request *partial; /* the header is whole, the payload not yet */
     size_t payload_n;
 };

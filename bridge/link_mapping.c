@@ -1,9 +1,10 @@
 /*
- * A large payload in the kernel: the worker's memfd, mapped for reading. Only
- * sealed ones are taken, so neither their bytes nor their size can change and
- * reading them can neither surprise a parser nor end in SIGBUS. ZeroMQ frees
- * the last reference on a thread of its own, so the count is atomic. Runs in
- * the kernel. Owns the mapping; the fd stays the caller's.
+ * A large payload where it is read: the other side's memfd, mapped, or in the
+ * kernel its private copy of what came in records. Only sealed memfds are taken,
+ * so neither their bytes nor their size can change and reading them can neither
+ * surprise a parser nor end in SIGBUS. ZeroMQ and Python keep references, and
+ * drop the last one on any thread, so the count is atomic. Both processes run
+ * it. Owns the bytes; the fd stays the caller's.
  */
 
 #include "bridge/link_mapping.h"
@@ -22,6 +23,7 @@ struct link_mapping {
     _Atomic uint32_t references;
     void *p;
     size_t n;
+    bool is_heap; /* else p is from mmap */
 };
 
 /* Huge pages are refused: they are mapped in other units, and can run out. */
@@ -52,6 +54,14 @@ int link_mapping_new(int fd, uint64_t size, struct link_mapping **ret_mapping)
     return 0;
 }
 
+struct link_mapping *link_mapping_adopt(struct buffer *bytes)
+{
+    struct link_mapping *self = xmalloc(sizeof *self);
+    *self = (struct link_mapping){.references = 1, .is_heap = true};
+    self->p = buffer_detach(bytes, &self->n);
+    return self;
+}
+
 struct slice link_mapping_slice(const struct link_mapping *self)
 {
     return (struct slice){self->p, self->n};
@@ -66,7 +76,11 @@ struct link_mapping *link_mapping_ref(struct link_mapping *self)
 void link_mapping_unref(struct link_mapping *self)
 {
     if (self != NULL && atomic_fetch_sub(&self->references, 1) == 1) {
-        munmap(self->p, self->n);
+        if (self->is_heap) {
+            free(self->p);
+        } else {
+            munmap(self->p, self->n);
+        }
         free(self);
     }
 }

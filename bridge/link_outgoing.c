@@ -1,8 +1,8 @@
 /*
- * A payload on its way out of the worker: gathering its parts, and the memfd
- * for a large one. A memfd is filled before the producer's lock is taken, so
- * other threads print on meanwhile. Owns nothing but an fd until it is handed
- * over.
+ * A payload on its way out: gathering its parts, and the memfd for a large
+ * one. The worker fills a memfd before it takes the producer's lock, so other
+ * threads print on meanwhile. Both processes run it. Owns nothing but an fd
+ * until it is handed over.
  */
 
 #include "bridge/link_outgoing.h"
@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 void link_outgoing_copy(struct link_outgoing *self, uint8_t *to, size_t n)
@@ -66,26 +65,4 @@ int link_outgoing_memfd(const struct link_outgoing *self)
         return r;
     }
     return fd;
-}
-
-int link_outgoing_send(int socket, int fd, uint64_t serial)
-{
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control;
-    memset(&control, 0, sizeof control);
-    struct iovec bytes = {&serial, sizeof serial};
-    struct msghdr message = {.msg_iov = &bytes,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control.room};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(header), &fd, sizeof fd);
-    ssize_t n = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    /* A stream socket takes eight bytes whole or not at all. */
-    return n == (ssize_t)sizeof serial ? 0 : n < 0 ? -errno : -EIO;
 }

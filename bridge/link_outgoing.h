@@ -29,9 +29,6 @@ void link_outgoing_copy(struct link_outgoing *self, uint8_t *to, size_t n);
  */
 int link_outgoing_memfd(const struct link_outgoing *self);
 
-/* Sends a memfd and its serial to the kernel, without blocking. -> 0, -errno. */
-int link_outgoing_send(int socket, int fd, uint64_t serial);
-
 /*
  * An fd, CLOEXEC and the caller's, for link_pipes_look: tells of both read ends
  * at once whether bytes wait. -> the fd, -errno.

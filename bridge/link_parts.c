@@ -16,12 +16,12 @@ int link_parts_read(struct slice payload, struct link_parts *ret_parts)
     }
     memcpy(start, payload.p, sizeof start);
     const size_t count = start[0];
-    if (count > LINK_PARTS_MAX || start[1] != 0 ||
-        payload.n - sizeof start < count * sizeof(uint64_t)) {
+    if (count > LINK_PARTS_MAX || start[1] > LINK_PADDING_MAX ||
+        payload.n - sizeof start < count * sizeof(uint64_t) + start[1]) {
         return LINK_ECORRUPT;
     }
     const uint8_t *table = payload.p + sizeof start;
-    const uint8_t *p = table + count * sizeof(uint64_t);
+    const uint8_t *p = table + count * sizeof(uint64_t) + start[1];
     size_t left = payload.n - (size_t)(p - payload.p);
     for (size_t i = 0; i < count; i++) {
         uint64_t length;
@@ -47,7 +47,7 @@ int link_parts_size(const struct slice *part, size_t count, uint64_t *ret_size)
     }
     uint64_t size = 2 * sizeof(uint32_t) + count * sizeof(uint64_t);
     for (size_t i = 0; i < count; i++) {
-        if (part[i].n > LINK_PAYLOAD_MAX - size) {
+        if (part[i].n > LINK_PAYLOAD_MAX - LINK_PADDING_MAX - size) {
             return -EMSGSIZE;
         }
         size += part[i].n;
@@ -71,8 +71,21 @@ int link_frame_init(struct link_frame *self, const struct slice *part, size_t co
     return 0;
 }
 
+size_t link_frame_align(struct link_frame *self, size_t part)
+{
+    uint64_t at = link_frame_slice(self).n;
+    for (size_t i = 0; i < part; i++) {
+        at += self->length[i];
+    }
+    size_t padding = (size_t)(-at % LINK_PART_ALIGN);
+    memset(&self->length[self->start[0]], 0, padding);
+    self->start[1] = (uint32_t)padding;
+    return padding;
+}
+
 struct slice link_frame_slice(const struct link_frame *self)
 {
-    return (struct slice){(const uint8_t *)self,
-                          sizeof self->start + self->start[0] * sizeof self->length[0]};
+    return (struct slice){(const uint8_t *)self, sizeof self->start +
+                                                     self->start[0] * sizeof self->length[0] +
+                                                     self->start[1]};
 }

@@ -9,8 +9,8 @@
 #include "bridge/link.h"
 
 struct link_frame {
-    uint32_t start[2]; /* count, zero */
-    uint64_t length[LINK_PARTS_MAX];
+    uint32_t start[2]; /* count, padding */
+    uint64_t length[LINK_PARTS_MAX + LINK_PADDING_MAX / sizeof(uint64_t)];
 };
 
 /*
@@ -18,6 +18,12 @@ struct link_frame {
  */
 int link_frame_init(struct link_frame *self, const struct slice *part, size_t count,
                     uint64_t *ret_size);
+
+/*
+ * Makes the part's bytes begin at a multiple of LINK_PART_ALIGN. -> the bytes
+ * that the payload has more than link_frame_init said.
+ */
+size_t link_frame_align(struct link_frame *self, size_t part);
 
 /* The frame's bytes; the parts' own follow them. */
 struct slice link_frame_slice(const struct link_frame *self);

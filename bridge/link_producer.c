@@ -17,6 +17,7 @@
 #include "bridge/link_futex.h"
 #include "bridge/link_outgoing.h"
 #include "bridge/link_parts.h"
+#include "bridge/link_passing.h"
 
 /* What a record of n bytes takes in the ring. */
 static uint64_t room_of(uint64_t n)
@@ -165,6 +166,13 @@ static void put_sync(struct link_producer *self, const struct link_outgoing *out
     }
 }
 
+/* A memfd goes to the kernel with the serial of its record. -> was it taken? */
+static bool send_memfd(const struct link_producer *self, int memfd, uint64_t serial)
+{
+    const struct slice bytes = {(const uint8_t *)&serial, sizeof serial};
+    return memfd >= 0 && link_passing_send(self->fds.request, memfd, bytes) == 0;
+}
+
 /* Under the lock. -> 0, -EINTR: nothing of it was written. */
 static int write_records(struct link_producer *self, struct link_outgoing *out, int memfd,
                          struct link_hold *hold)
@@ -176,7 +184,7 @@ static int write_records(struct link_producer *self, struct link_outgoing *out, 
         return r;
     }
     put_sync(self, out);
-    if (memfd >= 0 && link_outgoing_send(self->fds.request, memfd, self->large_serial + 1) == 0) {
+    if (send_memfd(self, memfd, self->large_serial + 1)) {
         const struct link_large large = {.serial = ++self->large_serial, .size = out->size};
         memcpy(put_record(self, out->kind | LINK_LARGE, out->request, sizeof large), &large,
                sizeof large);

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "bridge/link_futex.h"
+#include "bridge/link_mapping.h"
+#include "bridge/link_passing.h"
 #include "bridge/xalloc.h"
 
 /* -> an epoll fd that tells of both, -errno. */
@@ -44,7 +46,7 @@ int link_reader_init(struct link_reader *self, int fd)
         }
         return watch;
     }
-    *self = (struct link_reader){.fd = fd, .bell = bell, .watch = watch};
+    *self = (struct link_reader){.fd = fd, .bell = bell, .watch = watch, .memfd = -1};
     for (size_t i = 0; i < LINK_REQUEST_END; i++) {
         self->queue_end[i] = &self->queue[i];
     }
@@ -58,8 +60,20 @@ int link_reader_fd(const struct link_reader *self)
 
 void link_request_destroy(struct link_request **self_p)
 {
-    free(*self_p);
+    struct link_request *self = *self_p;
     *self_p = NULL;
+    if (self != NULL) {
+        link_mapping_unref(self->mapping);
+        free(self);
+    }
+}
+
+static void drop_memfd(struct link_reader *self)
+{
+    if (self->memfd >= 0) {
+        close(self->memfd);
+    }
+    self->memfd = -1;
 }
 
 void link_reader_release(struct link_reader *self)
@@ -73,6 +87,7 @@ void link_reader_release(struct link_reader *self)
         self->queue_end[i] = &self->queue[i];
     }
     link_request_destroy(&self->partial);
+    drop_memfd(self);
     (void)pthread_mutex_destroy(&self->mutex);
     close(self->watch);
     close(self->bell);
@@ -135,22 +150,36 @@ static void file_request(struct link_reader *self, struct link_request *request)
 
 /* ---- reading: by the thread that has the role ----------------------------------- */
 
+/* One memfd for a request, and with it; a second one is a breach. */
+static void keep_memfd(struct link_reader *self, int memfd)
+{
+    if (self->memfd == -1) {
+        self->memfd = memfd;
+    } else if (memfd != -1) {
+        drop_memfd(self);
+        self->memfd = LINK_ECORRUPT;
+        if (memfd >= 0) {
+            close(memfd);
+        }
+    }
+}
+
 /* -> bytes, -EAGAIN, LINK_ECLOSED, -errno. */
 static ssize_t receive(struct link_reader *self, void *p, size_t n)
 {
+    int memfd = -1;
     ssize_t got;
     do {
-        got = recv(self->fd, p, n, MSG_DONTWAIT);
-    } while (got < 0 && errno == EINTR);
-    if (got == 0 || (got < 0 && errno == ECONNRESET)) {
-        return LINK_ECLOSED;
-    }
-    return got < 0 ? -errno : got;
+        got = link_passing_receive(self->fd, p, n, MSG_DONTWAIT, &memfd);
+    } while (got == -EINTR);
+    keep_memfd(self, memfd);
+    return got == 0 || got == -ECONNRESET ? LINK_ECLOSED : got;
 }
 
 static bool header_is_good(const struct link_request_header *header)
 {
-    return header->kind >= LINK_SHELL && header->kind < LINK_REQUEST_END && header->number != 0 &&
+    const uint32_t kind = header->kind & ~(uint32_t)LINK_LARGE;
+    return kind >= LINK_SHELL && kind < LINK_REQUEST_END && header->number != 0 &&
            header->length > 0 && header->length <= LINK_PAYLOAD_MAX;
 }
 
@@ -171,25 +200,42 @@ static int read_header(struct link_reader *self)
     if (!header_is_good(&self->header)) {
         return LINK_ECORRUPT;
     }
-    size_t size = (size_t)self->header.length;
+    bool large = (self->header.kind & LINK_LARGE) != 0;
+    size_t size = large ? 0 : (size_t)self->header.length;
     self->partial = xmalloc(sizeof *self->partial + size);
     self->partial->next = NULL;
-    self->partial->kind = (enum link_request_kind)self->header.kind;
+    self->partial->kind = (enum link_request_kind)(self->header.kind & ~(uint32_t)LINK_LARGE);
     self->partial->count = self->header.count;
     self->partial->number = self->header.number;
+    self->partial->error = 0;
+    self->partial->mapping = NULL;
     self->partial->size = size;
     self->payload_n = 0;
     return 0;
 }
 
-/* One whole request. -> 0, -EAGAIN, LINK_ECLOSED, LINK_ECORRUPT, -errno. */
-static int read_request(struct link_reader *self, struct link_request **ret_request)
+/* Finds the parts in the memfd of a large request, or notes why they cannot be had. */
+static int read_memfd(struct link_reader *self, struct link_request *request)
 {
-    int r = read_header(self);
-    if (r != 0) {
-        return r;
+    int r = self->memfd == -1 ? LINK_ECORRUPT : self->memfd;
+    if (self->memfd >= 0) {
+        r = link_mapping_new(self->memfd, self->header.length, &request->mapping);
     }
-    struct link_request *request = self->partial;
+    drop_memfd(self);
+    if (r == 0) {
+        return link_parts_read(link_mapping_slice(request->mapping), &request->parts);
+    }
+    request->error = r;
+    request->parts.count = 0;
+    return r == LINK_ECORRUPT ? r : 0;
+}
+
+/* -> 0: all of it is there, the errors of receive, LINK_ECORRUPT. */
+static int read_payload(struct link_reader *self, struct link_request *request)
+{
+    if ((self->header.kind & LINK_LARGE) != 0) {
+        return read_memfd(self, request);
+    }
     while (self->payload_n < request->size) {
         ssize_t n =
             receive(self, request->payload + self->payload_n, request->size - self->payload_n);
@@ -198,28 +244,58 @@ static int read_request(struct link_reader *self, struct link_request **ret_requ
         }
         self->payload_n += (size_t)n;
     }
-    r = link_parts_read((struct slice){request->payload, request->size}, &request->parts);
-    if (r != 0) {
-        return r;
+    if (self->memfd != -1) { /* nothing was said of it */
+        drop_memfd(self);
+        return LINK_ECORRUPT;
     }
-    self->partial = NULL;
-    self->header_n = 0;
+    return link_parts_read((struct slice){request->payload, request->size}, &request->parts);
+}
+
+/* One whole request. -> 0, -EAGAIN, LINK_ECLOSED, LINK_ECORRUPT, -errno. */
+static int read_request(struct link_reader *self, struct link_request **ret_request)
+{
+    int r = read_header(self);
+    if (r == 0) {
+        r = read_payload(self, self->partial);
+    }
+    if (r == 0) {
+        *ret_request = self->partial;
+        self->partial = NULL;
+        self->header_n = 0;
+    }
+    return r;
+}
+
+/* ---- waiting: under the mutex, but for the waiting itself ------------------------ */
+
+/* What a thread waits for; number 0: any of the kind. */
+struct wanted {
+    enum link_request_kind kind;
+    uint64_t number;
+};
+
+enum { LOOK_AGAIN = 1 }; /* something was filed, or the end came */
+
+/* -> 0, -EAGAIN, or why nothing will come. */
+static int take(struct link_reader *self, struct wanted wanted, struct link_request **ret_request)
+{
+    struct link_request *request = unfile(self, wanted.kind, wanted.number);
+    if (request == NULL) {
+        return self->end != 0 ? self->end : -EAGAIN;
+    }
     *ret_request = request;
     return 0;
 }
 
-/* Sleeps until there is something to read. -> 0, -EINTR. */
-static int sleep_for_input(struct link_reader *self)
+static int sleep_for_input(const struct link_reader *self)
 {
     struct pollfd fd = {.fd = self->fd, .events = POLLIN};
-    return poll(&fd, 1, -1) < 0 && errno == EINTR ? -EINTR : 0;
+    return poll(&fd, 1, -1) < 0 && errno == EINTR ? -EINTR : LOOK_AGAIN;
 }
 
-/*
- * Reads one request, or what there is of it, and files it. The mutex is held
- * at the call and after it, not during the reading. -> 0, -EAGAIN, -EINTR.
- */
-static int read_and_file(struct link_reader *self, bool may_sleep)
+/* Reads what there is, up to one request. The one that is wanted does not go by the queues. */
+static int read_one(struct link_reader *self, struct wanted wanted, bool may_sleep,
+                    struct link_request **ret_request)
 {
     struct link_request *request = NULL;
     self->reading = true;
@@ -230,39 +306,48 @@ static int read_and_file(struct link_reader *self, bool may_sleep)
     }
     pthread_mutex_lock(&self->mutex);
     self->reading = false;
-    if (request != NULL) {
+    if (request != NULL && request->kind == wanted.kind &&
+        (wanted.number == 0 || wanted.number == request->number)) {
+        *ret_request = request;
+    } else if (request != NULL) {
         file_request(self, request);
-    }
-    if (r != 0 && r != -EAGAIN && r != -EINTR) {
+        r = LOOK_AGAIN;
+    } else if (r != LOOK_AGAIN && r != -EAGAIN && r != -EINTR) {
         self->end = r;
-        r = 0;
+        r = LOOK_AGAIN;
     }
     atomic_fetch_add(&self->filed, 1);
-    link_futex_wake(&self->filed);
+    if (self->sleepers > 0) {
+        link_futex_wake(&self->filed);
+    }
     return r;
+}
+
+/* Another thread reads: sleeps until it has filed something or reads no more. */
+static int sleep_for_reader(struct link_reader *self)
+{
+    uint32_t seen = atomic_load(&self->filed);
+    self->sleepers++;
+    pthread_mutex_unlock(&self->mutex);
+    int r = link_futex_wait(&self->filed, seen);
+    pthread_mutex_lock(&self->mutex);
+    self->sleepers--;
+    return r == -EINTR ? r : LOOK_AGAIN;
 }
 
 /* ---- what the worker's threads call ------------------------------------------ */
 
-/* Under the mutex. -> 0, -EAGAIN, or why nothing will come. */
-static int take(struct link_reader *self, enum link_request_kind kind, uint64_t number,
-                struct link_request **ret_request)
-{
-    struct link_request *request = unfile(self, kind, number);
-    if (request == NULL) {
-        return self->end != 0 ? self->end : -EAGAIN;
-    }
-    *ret_request = request;
-    return 0;
-}
-
 int link_reader_poll(struct link_reader *self, enum link_request_kind kind, uint64_t number,
                      struct link_request **ret_request)
 {
+    const struct wanted wanted = {kind, number};
+    int r = LOOK_AGAIN;
     pthread_mutex_lock(&self->mutex);
-    int r = take(self, kind, number, ret_request);
-    while (r == -EAGAIN && !self->reading && read_and_file(self, false) == 0) {
-        r = take(self, kind, number, ret_request);
+    while (r == LOOK_AGAIN) {
+        r = take(self, wanted, ret_request);
+        if (r == -EAGAIN && !self->reading) {
+            r = read_one(self, wanted, false, ret_request);
+        }
     }
     pthread_mutex_unlock(&self->mutex);
     return r;
@@ -271,23 +356,19 @@ int link_reader_poll(struct link_reader *self, enum link_request_kind kind, uint
 int link_reader_wait(struct link_reader *self, enum link_request_kind kind, uint64_t number,
                      const struct link_wait *wait, struct link_request **ret_request)
 {
+    const struct wanted wanted = {kind, number};
     struct link_hold hold = {.wait = wait};
-    int r = link_reader_poll(self, kind, number, ret_request);
-    while (r == -EAGAIN) {
-        int slept = 0;
+    int r = LOOK_AGAIN;
+    while (r == LOOK_AGAIN) {
         link_hold_release(&hold);
         pthread_mutex_lock(&self->mutex);
-        r = take(self, kind, number, ret_request);
-        if (r == -EAGAIN && !self->reading) {
-            slept = read_and_file(self, true);
-            pthread_mutex_unlock(&self->mutex);
-        } else {
-            uint32_t seen = atomic_load(&self->filed);
-            pthread_mutex_unlock(&self->mutex);
-            slept = r == -EAGAIN ? link_futex_wait(&self->filed, seen) : 0;
+        r = take(self, wanted, ret_request);
+        if (r == -EAGAIN) {
+            r = self->reading ? sleep_for_reader(self) : read_one(self, wanted, true, ret_request);
         }
-        if (slept == -EINTR && link_hold_resume(&hold, true) != 0) {
-            return LINK_EINTERRUPTED;
+        pthread_mutex_unlock(&self->mutex);
+        if (r == -EINTR) {
+            r = link_hold_resume(&hold, true) != 0 ? LINK_EINTERRUPTED : LOOK_AGAIN;
         }
     }
     (void)link_hold_resume(&hold, false);

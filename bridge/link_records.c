@@ -13,6 +13,9 @@
 #include "bridge/link_consumer.h"
 #include "bridge/link_futex.h"
 #include "bridge/link_mapping.h"
+#include "bridge/link_passing.h"
+
+enum { KEEP_MIN = 64 << 10 }; /* bytes of a payload that is kept instead of copied again */
 
 void link_records_free(struct link_consumer *self, uint64_t tail)
 {
@@ -63,37 +66,13 @@ static int take_sync(struct link_consumer *self, const struct link_record *recor
     return 0;
 }
 
-/*
- * The memfd that was sent with this serial. Exactly its eight bytes are read,
- * so the next one's fds stay with the next one's bytes. -> fd, LINK_ECORRUPT.
- */
+/* The memfd that was sent with this serial. -> fd, LINK_ECORRUPT. */
 static int receive_memfd(int socket, uint64_t serial)
 {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control;
     uint64_t sent = 0;
-    struct iovec bytes = {&sent, sizeof sent};
-    struct msghdr message = {.msg_iov = &bytes,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control.room};
-    ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     int fd = -1;
-    size_t fds = 0;
-    struct cmsghdr *header = n >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-        /* The room is padded and may hold more than the one that we want. */
-        for (; CMSG_LEN((fds + 1) * sizeof fd) <= header->cmsg_len; fds++) {
-            if (fd >= 0) {
-                close(fd);
-            }
-            memcpy(&fd, CMSG_DATA(header) + fds * sizeof fd, sizeof fd);
-        }
-    }
-    if (n == (ssize_t)sizeof sent && sent == serial && fds == 1 &&
-        (message.msg_flags & MSG_CTRUNC) == 0) {
+    ssize_t n = link_passing_receive(socket, &sent, sizeof sent, MSG_DONTWAIT, &fd);
+    if (n == (ssize_t)sizeof sent && sent == serial && fd >= 0) {
         return fd;
     }
     if (fd >= 0) {
@@ -168,6 +147,9 @@ int link_records_take(struct link_consumer *self, struct link_item *ret_item)
     } else if (kind != LINK_STREAM || self->joining || (record.kind & LINK_MORE) != 0) {
         r = join(self, &record, body);
         payload = buffer_slice(&self->joined);
+        if (r == 1 && payload.n >= KEEP_MIN) {
+            self->mapping = link_mapping_adopt(&self->joined);
+        }
     } else {
         self->next_tail = tail; /* the text stays in the ring until it is done with */
     }

@@ -1,15 +1,20 @@
 /*
  * Requests on their way to the worker. The kernel never waits for a worker:
  * what the socket does not take stays in one queue of bytes, and is sent in
- * writes as large as the socket takes. Runs in the kernel's loop. Owns the
- * queue, not the fd.
+ * writes as large as the socket takes. A large request would fill the socket
+ * again and again, so it goes as a memfd; the queue knows bytes only, so that is
+ * done at once or not at all. Runs in the kernel's loop. Owns the queue, not the
+ * fd.
  */
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "bridge/check.h"
+#include "bridge/link_outgoing.h"
 #include "bridge/link_parts.h"
+#include "bridge/link_passing.h"
 
 enum { SIZE_KEPT = 1 << 20 }; /* bytes that stay allocated when the queue is empty */
 
@@ -29,6 +34,36 @@ size_t link_sender_queued(const struct link_sender *self)
     return self->bytes.n - self->start;
 }
 
+/* The longest part is the one that is worth using where it lies. */
+static size_t longest(const struct slice *part, size_t parts)
+{
+    size_t found = 0;
+    for (size_t i = 1; i < parts; i++) {
+        if (part[i].n > part[found].n) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* Sends a request as a memfd. -> 0, -errno: it cannot be done now. */
+static int put_large(struct link_sender *self, struct link_request_header header,
+                     const struct link_outgoing *out)
+{
+    if (link_sender_queued(self) > 0) {
+        return -EAGAIN;
+    }
+    int memfd = link_outgoing_memfd(out);
+    if (memfd < 0) {
+        return memfd;
+    }
+    header.kind |= LINK_LARGE;
+    int r =
+        link_passing_send(self->fd, memfd, (struct slice){(const uint8_t *)&header, sizeof header});
+    close(memfd);
+    return r;
+}
+
 int link_sender_put(struct link_sender *self, enum link_request_kind kind, uint32_t count,
                     uint64_t number, const struct slice *part, size_t parts)
 {
@@ -39,6 +74,15 @@ int link_sender_put(struct link_sender *self, enum link_request_kind kind, uint3
     if (r != 0) {
         return r;
     }
+    bool large = header.length > LINK_STREAM_MAX;
+    if (large) {
+        header.length += link_frame_align(&frame, longest(part, parts));
+    }
+    const struct link_outgoing out = {
+        .head = link_frame_slice(&frame), .part = part, .count = parts};
+    if (large && put_large(self, header, &out) == 0) {
+        return 0;
+    }
     /* What is sent goes once it is the larger part, so each byte moves once or so. */
     if (self->start > self->bytes.n / 2) {
         buffer_drop_front(&self->bytes, self->start);
@@ -46,7 +90,7 @@ int link_sender_put(struct link_sender *self, enum link_request_kind kind, uint3
     }
     buffer_reserve(&self->bytes, sizeof header + (size_t)header.length);
     buffer_put(&self->bytes, &header, sizeof header);
-    buffer_put_slice(&self->bytes, link_frame_slice(&frame));
+    buffer_put_slice(&self->bytes, out.head);
     for (size_t i = 0; i < parts; i++) {
         buffer_put_slice(&self->bytes, part[i]);
     }

@@ -83,20 +83,41 @@ static int py_execute(const struct link_request *request, struct slice content)
     return error;
 }
 
-/* A type that no handler of ours serves. */
-static int py_refuse(const struct link_request *request, struct slice type)
+static int py_refuse(const struct link_request *request, const char *ename, struct slice why)
 {
-    struct buffer why = BUFFER_INIT;
     struct buffer content = BUFFER_INIT;
-    buffer_put_text(&why, "the worker does not serve ");
-    buffer_put_slice(&why, type);
-    buffer_put_text(&content,
-                    "{\"status\":\"error\",\"ename\":\"NotImplementedError\",\"evalue\":");
-    json_put_string(&content, buffer_slice(&why));
+    buffer_printf(&content, "{\"status\":\"error\",\"ename\":\"%s\",\"evalue\":", ename);
+    json_put_string(&content, why);
     buffer_put_text(&content, ",\"traceback\":[]}");
     int error = port_link.py_done(request->number, buffer_slice(&content), slice_of("{}"), "error");
-    buffer_release(&why);
     buffer_release(&content);
+    return error;
+}
+
+/* A type that no handler of ours serves. */
+static int py_refuse_type(const struct link_request *request, struct slice type)
+{
+    struct buffer why = BUFFER_INIT;
+    buffer_put_text(&why, "the worker does not serve ");
+    buffer_put_slice(&why, type);
+    int error = py_refuse(request, "NotImplementedError", buffer_slice(&why));
+    buffer_release(&why);
+    return error;
+}
+
+/* A large request that there was no fd or no memory for. Comm messages have no reply: said aloud.
+ */
+static int py_refuse_lost(const struct link_request *request)
+{
+    struct buffer why = BUFFER_INIT;
+    buffer_printf(&why, "[Errno %d] a large request cannot be received: %s", -request->error,
+                  strerror(-request->error));
+    const size_t n = why.n;
+    buffer_put_char(&why, '\n');
+    (void)port_link.py_stream(request->number, PORT_STDERR, buffer_slice(&why));
+    PyErr_Clear();
+    int error = py_refuse(request, "OSError", (struct slice){why.p, n});
+    buffer_release(&why);
     return error;
 }
 
@@ -109,6 +130,9 @@ static const struct {
 
 static int py_dispatch(const struct link_request *request)
 {
+    if (request->error != 0) {
+        return py_refuse_lost(request);
+    }
     const struct link_parts *parts = &request->parts;
     struct slice type = parts->count > PART_TYPE ? parts->part[PART_TYPE] : slice_of("");
     struct slice content = parts->count > PART_CONTENT ? parts->part[PART_CONTENT] : slice_of("{}");
@@ -117,8 +141,8 @@ static int py_dispatch(const struct link_request *request)
             return handlers[i].py_handle(request, content);
         }
     }
-    int answered = py_answer(&port_link, request->number, parts);
-    return answered != 0 ? (answered > 0 ? 0 : -1) : py_refuse(request, type);
+    int answered = py_answer(&port_link, request);
+    return answered != 0 ? (answered > 0 ? 0 : -1) : py_refuse_type(request, type);
 }
 
 /* Raised by a signal's handler while no cell runs: an interrupt has nothing to interrupt. */

@@ -146,7 +146,7 @@ static PyObject *py_link_ask(uint64_t request, struct slice content)
     if (py_door_error(error) != 0) {
         return NULL;
     }
-    PyObject *line = py_answer(&answer->parts);
+    PyObject *line = py_door_error(answer->error) == 0 ? py_answer(&answer->parts) : NULL;
     link_request_destroy(&answer);
     return line;
 }

@@ -3,6 +3,8 @@ Issue 2, "Requests": history, comms, completion, inspection, completeness, as cl
 them; which are answered while a cell runs, and which give way to it.
 """
 
+import os
+
 import pytest
 
 from client import text
@@ -99,6 +101,101 @@ def test_a_comm_from_the_frontend(fresh):
     fresh.iopub(fresh.send("shell", "comm_close", {"comm_id": "c1", "data": {}}))
     assert fresh.ask("shell", "comm_info_request").content["comms"] == {}
     assert fresh.run("opened, closed") == [("result", text("([{'x': [1, None, 'é']}], ['c1'])"))]
+
+
+KEEP = """
+from einkorn import comms
+kept = []
+def target(comm, message):
+    comm.on_msg(lambda message: kept.append(message["buffers"]))
+comms.get_comm_manager().register_target("keep", target)
+"""
+
+
+def keep(kernel, *buffers):
+    """Sends buffers that stay in `kept` of the session."""
+    kernel.iopub(kernel.send("shell", "comm_msg", {"comm_id": "k", "data": {}}, buffers=buffers))
+
+
+@pytest.fixture
+def keeper(fresh):
+    fresh.run(KEEP)
+    fresh.iopub(fresh.send("shell", "comm_open", {"comm_id": "k", "target_name": "keep"}))
+    return fresh
+
+
+def test_large_buffers_are_memoryviews_as_small_ones_are(keeper):
+    """Read-only, of bytes, hashable, aligned for numbers, and there as long as somebody has them."""
+    keep(keeper, b"small")
+    keep(keeper, b"\x01\x02\x03", bytes(range(256)) * 4000, b"x" * 300_001, b"")
+    assert keeper.run(
+        "small, large = kept\n"
+        "kinds = {(type(b).__name__, b.readonly, b.format, b.ndim, b.contiguous) for b in small + large}\n"
+        "kinds, [len(b) for b in large]") == [
+            ("result", text("({('memoryview', True, 'B', 1, True)}, [3, 1024000, 300001, 0])"))]
+    assert keeper.run("kept.clear(); import gc; gc.collect()\n"
+                      "(large[1] == bytes(range(256)) * 4000, large[2] == b'x' * 300_001,\n"
+                      " hash(large[2]) == hash(b'x' * 300_001), bytes(large[0]), large[1][-2:].tolist(),"
+                      " large[1].cast('d').shape)") == [
+        ("result", text("(True, True, True, b'\\x01\\x02\\x03', [254, 255], (128000,))"))]
+    assert keeper.run("part = large[1][10:20]; del large, small; gc.collect(); bytes(part)") == [
+        ("result", text("b'\\n\\x0b\\x0c\\r\\x0e\\x0f\\x10\\x11\\x12\\x13'"))]
+
+
+def test_a_forked_child_has_the_large_buffers_of_its_parent(keeper):
+    """It reads and drops them, and the parent's stay."""
+    keep(keeper, b"z" * 2_000_000)
+    assert keeper.run("import os\npid = os.fork()\nif pid == 0:\n"
+                      "    good = bytes(kept[0][0]) == b'z' * 2_000_000\n    kept.clear()\n"
+                      "    os._exit(42 if good else 1)\n"
+                      "os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), kept[0][0] == b'z' * 2_000_000") == [
+        ("result", text("(42, True)"))]
+
+
+FACTS = """
+import os
+def facts():
+    with open('/proc/self/maps') as file:
+        maps = file.read()
+    return len(os.listdir('/proc/self/fd')), maps.count('einkorn-payload')
+"""
+
+
+def test_large_requests_leave_no_fd_and_no_mapping(keeper):
+    """Comm messages and cells, when nobody has their bytes any more."""
+    keeper.run(FACTS)
+    before = keeper.run("facts()")
+    for _ in range(200):
+        keep(keeper, b"y" * 200_000)
+    assert keeper.run("len(kept), facts()[1]") == [("result", text("(200, 200)"))]
+    keeper.run("kept.clear()")
+    for _ in range(50):
+        keeper.run("#" + "c" * 200_000)
+    assert keeper.run("facts()") == before
+    assert len(os.listdir(f"/proc/{keeper.pid}/fd")) < 60
+
+
+@pytest.mark.parametrize("size", [100_000, 131_000, 140_000, 3_000_000])
+def test_a_cell_of_any_size_runs(kernel, size):
+    """Code below and above what goes through the socket."""
+    assert kernel.run(f"s = '{'é' * (size // 2)}'\nlen(s)") == [("result", text(str(size // 2)))]
+
+
+def test_a_large_request_that_python_has_no_fd_for_is_told(fresh):
+    """An error reply that says so, text for the eye, and the next small request runs."""
+    fresh.run("import os, resource\nlimit = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+              "lowest = os.dup(0)\nos.close(lowest)\n"
+              "resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, limit[1]))")
+    cell = fresh.send_execute("x = 1 #" + "c" * 300_000)
+    reply = fresh.reply("shell", cell)
+    why = "[Errno 24] a large request cannot be received: Too many open files"
+    assert (reply.content["status"], reply.content["ename"]) == ("error", "OSError")
+    assert reply.content["evalue"] == why
+    shown = fresh.iopub(cell)
+    assert [m.content for m in shown if m.type == "stream"] == [{"name": "stderr", "text": why + "\n"}]
+    assert shown[-1].state == "idle"
+    fresh.run("resource.setrlimit(resource.RLIMIT_NOFILE, limit)")
+    assert fresh.run("y = 2 #" + "c" * 300_000 + "\n'x' in globals(), y") == [("result", text("(False, 2)"))]
 
 
 def test_a_comm_from_python(fresh):

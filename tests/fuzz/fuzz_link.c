@@ -2,7 +2,8 @@
  * Fuzz target: the door as the other side could misuse it.
  *
  * The first byte chooses the side. Odd: the rest is what a kernel gone wild
- * sends to the worker's reader. Even: the rest is laid into the ring, across
+ * sends to the worker's reader; with a memfd, that has all behind the first
+ * header, and comes with it. Even: the rest is laid into the ring, across
  * its end, as if a worker had written it. Bits of the first byte add a memfd
  * in the socket and text in the pipes. Whatever comes, the consumer's end is
  * items or LINK_ECORRUPT, the reader's end requests and an error.
@@ -15,6 +16,7 @@
 #include "bridge/check.h"
 #include "bridge/link.h"
 #include "bridge/link_outgoing.h"
+#include "bridge/link_passing.h"
 
 enum {
     READER = 1,
@@ -65,12 +67,11 @@ static bool run_round(struct link_consumer *consumer)
     return r == 0;
 }
 
-static void send_memfd(int socket, const uint8_t *data, size_t size)
+static void send_memfd(int socket, struct slice bytes, struct slice contents)
 {
-    const struct slice part = {data, size};
-    const struct link_outgoing out = {.size = size, .part = &part, .count = 1};
+    const struct link_outgoing out = {.size = contents.n, .part = &contents, .count = 1};
     int fd = link_outgoing_memfd(&out);
-    CHECK(fd >= 0 && link_outgoing_send(socket, fd, 1) == 0);
+    CHECK(fd >= 0 && link_passing_send(socket, fd, bytes) == 0);
     close(fd);
 }
 
@@ -85,7 +86,9 @@ static void fuzz_consumer(uint8_t flags, const uint8_t *data, size_t size)
     size = size < LINK_RING_SIZE ? size : LINK_RING_SIZE;
     memcpy(consumer.memory.ring + start, data, size);
     if ((flags & WITH_MEMFD) != 0) {
-        send_memfd(fds.request, data, size);
+        const uint64_t serial = 1;
+        send_memfd(fds.request, (struct slice){(const uint8_t *)&serial, sizeof serial},
+                   (struct slice){data, size});
     }
     if ((flags & WITH_TEXT) != 0) {
         CHECK(write(stdio[0], "fd one\n", 7) == 7 && write(stdio[1], "fd two\n", 7) == 7);
@@ -108,14 +111,21 @@ static void fuzz_consumer(uint8_t flags, const uint8_t *data, size_t size)
     close(stdio[1]);
 }
 
-static void fuzz_reader(const uint8_t *data, size_t size)
+static void fuzz_reader(uint8_t flags, const uint8_t *data, size_t size)
 {
+    const size_t header = sizeof(struct link_request_header);
     int pair[2];
     struct link_reader reader;
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 &&
           link_reader_init(&reader, pair[0]) == 0);
     link_reader_forget(&reader, 1);
-    (void)!send(pair[1], data, size, MSG_DONTWAIT);
+    if ((flags & WITH_MEMFD) != 0 && size > header) {
+        const struct slice contents = {data + header, size - header};
+        send_memfd(pair[1], (struct slice){data, header}, contents);
+        (void)!send(pair[1], contents.p, contents.n, MSG_DONTWAIT);
+    } else {
+        (void)!send(pair[1], data, size, MSG_DONTWAIT);
+    }
     close(pair[1]);
     for (int kind = LINK_SHELL; kind < LINK_REQUEST_END; kind++) {
         struct link_request *request;
@@ -138,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if ((data[0] & READER) != 0) {
-        fuzz_reader(data + 1, size - 1);
+        fuzz_reader(data[0], data + 1, size - 1);
     } else {
         fuzz_consumer(data[0], data + 1, size - 1);
     }

@@ -8,7 +8,7 @@ TestSuite(link_parts, .timeout = 20);
 
 static const struct {
     const char *what;
-    uint64_t word[4]; /* the first is count | zero << 32 */
+    uint64_t word[4]; /* the first is count | padding << 32 */
     size_t n;
     int result;
 } payloads[] = {
@@ -16,7 +16,10 @@ static const struct {
     {"half a start", {0}, 7, LINK_ECORRUPT},
     {"no parts", {0}, 8, 0},
     {"bytes after no parts", {0}, 9, LINK_ECORRUPT},
-    {"zero is not zero", {(uint64_t)1 << 32}, 8, LINK_ECORRUPT},
+    {"padding that is not there", {(uint64_t)1 << 32}, 8, LINK_ECORRUPT},
+    {"padding only", {(uint64_t)8 << 32}, 16, 0},
+    {"padding before a part", {1 | (uint64_t)8 << 32, 8}, 32, 0},
+    {"more padding than any", {(uint64_t)(LINK_PADDING_MAX + 1) << 32}, 32, LINK_ECORRUPT},
     {"one empty part", {1, 0}, 16, 0},
     {"a table cut short", {2, 0}, 16, LINK_ECORRUPT},
     {"a table far too long", {UINT32_MAX, 0}, 32, LINK_ECORRUPT},

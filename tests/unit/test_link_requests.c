@@ -2,12 +2,18 @@
 
 #include "test_link_door.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+
+#include "bridge/link_passing.h"
 
 static struct door door;
 static struct link_sender sender;
@@ -122,6 +128,8 @@ static const struct {
     {"kind zero", {0, 0, 1, 8}, LINK_ECORRUPT},
     {"kind unknown", {LINK_REQUEST_END, 0, 1, 8}, LINK_ECORRUPT},
     {"number zero", {LINK_SHELL, 0, 0, 8}, LINK_ECORRUPT},
+    {"a flag unknown", {LINK_SHELL | LINK_MORE, 0, 1, 8}, LINK_ECORRUPT},
+    {"a memfd that did not come", {LINK_SHELL | LINK_LARGE, 0, 1, 8}, LINK_ECORRUPT},
     {"no payload", {LINK_SHELL, 0, 1, 0}, LINK_ECORRUPT},
     {"too much payload", {LINK_SHELL, 0, 1, LINK_PAYLOAD_MAX + 1}, LINK_ECORRUPT},
     {"payload that is no parts", {LINK_SHELL, 0, 1, 4}, LINK_ECORRUPT},
@@ -160,7 +168,216 @@ Test(link_requests, a_request_that_is_too_large_is_refused_whole)
     cr_assert(eq(int, ask(LINK_SHELL, 0), -EAGAIN));
 }
 
-/* ---- large ones, and a worker that does not read ------------------------------------- */
+/* ---- large ones in memfds ------------------------------------------------------------ */
+
+enum { LARGE_SIZE = 300000 };
+
+/* Only the soft limit, so that it can be given back: Criterion needs fds, too. */
+static void limit_fds(rlim_t soft)
+{
+    struct rlimit limit;
+    cr_assert(eq(int, getrlimit(RLIMIT_NOFILE, &limit), 0));
+    limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
+    cr_assert(eq(int, setrlimit(RLIMIT_NOFILE, &limit), 0));
+}
+
+/* A request with a text and a pattern of that length. */
+static void put_pattern(uint64_t number, size_t n)
+{
+    uint8_t *bytes = malloc(n);
+    const struct slice parts[2] = {slice_of("odd"), {bytes, n}};
+    fill_pattern(bytes, n, number);
+    cr_assert(eq(int, link_sender_put(&sender, LINK_SHELL, 0, number, parts, 2), 0));
+    free(bytes);
+}
+
+static struct link_request *take_pattern(uint64_t number, size_t n)
+{
+    struct link_request *request = NULL;
+    cr_assert(eq(int, link_reader_wait(&reader, LINK_SHELL, 0, NULL, &request), 0));
+    cr_assert(eq(u64, request->number, number));
+    cr_assert(eq(int, request->error, 0));
+    cr_assert(eq(sz, request->parts.count, 2));
+    cr_assert(slice_is(request->parts.part[0], "odd"));
+    cr_assert(eq(sz, request->parts.part[1].n, n));
+    cr_assert(has_pattern(request->parts.part[1], number));
+    return request;
+}
+
+Test(link_requests, a_large_one_lies_in_a_mapping_that_outlives_it)
+{
+    put_pattern(7, LARGE_SIZE);
+    cr_assert(eq(sz, link_sender_queued(&sender), 0)); /* more than the socket takes */
+    struct link_request *request = take_pattern(7, LARGE_SIZE);
+    cr_assert(request->mapping != NULL);
+    struct link_mapping *kept = link_mapping_ref(request->mapping);
+    struct slice longest = request->parts.part[1];
+    cr_assert(eq(sz, (uintptr_t)longest.p % LINK_PART_ALIGN, 0));
+    link_request_destroy(&request);
+    cr_assert(has_pattern(longest, 7));
+    link_mapping_unref(kept);
+}
+
+Test(link_requests, one_just_above_the_limit_is_large_and_at_the_limit_is_not)
+{
+    enum { FRAME = 8 + 2 * 8 + 3 }; /* and the text */
+    put_pattern(1, LINK_STREAM_MAX - FRAME);
+    struct link_request *request = take_pattern(1, LINK_STREAM_MAX - FRAME);
+    cr_assert(request->mapping == NULL);
+    link_request_destroy(&request);
+    put_pattern(2, LINK_STREAM_MAX - FRAME + 1);
+    request = take_pattern(2, LINK_STREAM_MAX - FRAME + 1);
+    cr_assert(request->mapping != NULL);
+    link_request_destroy(&request);
+}
+
+Test(link_requests, a_large_one_does_not_overtake_what_is_queued)
+{
+    static uint8_t bytes[LINK_STREAM_MAX / 2];
+    struct slice part = {bytes, sizeof bytes};
+    uint64_t last = 0;
+    while (link_sender_queued(&sender) == 0) {
+        cr_assert(eq(int, link_sender_put(&sender, LINK_COMM, 0, ++last, &part, 1), 0));
+    }
+    struct link_request *request = NULL;
+    cr_assert(
+        eq(int, link_reader_poll(&reader, LINK_COMM, 0, &request), 0)); /* there is room now */
+    link_request_destroy(&request);
+    put_pattern(last + 1, LARGE_SIZE);
+    cr_assert_gt(link_sender_queued(&sender), LARGE_SIZE / 2);
+    for (uint64_t i = 2; i <= last;) {
+        int r = link_reader_poll(&reader, LINK_COMM, 0, &request);
+        cr_assert(r == 0 || r == -EAGAIN);
+        if (r == 0) {
+            cr_assert(eq(u64, request->number, i++));
+            link_request_destroy(&request);
+        }
+        cr_assert(eq(int, link_sender_flush(&sender), 0));
+    }
+    int r = -EAGAIN;
+    while (r == -EAGAIN) {
+        r = link_reader_poll(&reader, LINK_SHELL, 0, &request);
+        cr_assert(eq(int, link_sender_flush(&sender), 0));
+    }
+    cr_assert(eq(int, r, 0));
+    cr_assert(request->mapping == NULL);
+    cr_assert(has_pattern(request->parts.part[1], last + 1));
+    link_request_destroy(&request);
+}
+
+Test(link_requests, a_worker_without_room_for_an_fd_loses_that_request_only)
+{
+    struct link_request *request = NULL;
+    put_pattern(1, LARGE_SIZE);
+    send_text(LINK_SHELL, 2, "small");
+    limit_fds(0);
+    int r = link_reader_wait(&reader, LINK_SHELL, 0, NULL, &request);
+    limit_fds(1024);
+    cr_assert(eq(int, r, 0));
+    cr_assert(eq(u64, request->number, 1));
+    cr_assert(eq(int, request->error, -EMFILE));
+    cr_assert(eq(sz, request->parts.count, 0));
+    link_request_destroy(&request);
+    expect(LINK_SHELL, 2, "small");
+    put_pattern(3, LARGE_SIZE);
+    request = take_pattern(3, LARGE_SIZE);
+    link_request_destroy(&request);
+}
+
+static size_t lines_of(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    size_t lines = 0;
+    cr_assert(file != NULL);
+    for (int c = getc(file); c != EOF; c = getc(file)) {
+        lines += c == '\n';
+    }
+    (void)fclose(file);
+    return lines;
+}
+
+static size_t open_fds(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    size_t entries = 0;
+    cr_assert(directory != NULL);
+    while (readdir(directory) != NULL) {
+        entries++;
+    }
+    (void)closedir(directory);
+    return entries;
+}
+
+Test(link_requests, ten_thousand_large_ones_leave_no_fd_and_no_mapping)
+{
+    static uint8_t bytes[LINK_STREAM_MAX + 1];
+    const struct slice part = {bytes, sizeof bytes};
+    size_t mappings = 0, fds = 0;
+    for (uint64_t i = 1; i <= 10000; i++) {
+        struct link_request *request = NULL;
+        cr_assert(eq(int, link_sender_put(&sender, LINK_SHELL, 0, i, &part, 1), 0));
+        cr_assert(eq(int, link_reader_wait(&reader, LINK_SHELL, 0, NULL, &request), 0));
+        cr_assert(request->mapping != NULL);
+        link_request_destroy(&request);
+        if (i == 100) { /* what there is to be made once is made */
+            mappings = lines_of("/proc/self/maps");
+            fds = open_fds();
+        }
+    }
+    cr_assert(eq(sz, lines_of("/proc/self/maps"), mappings));
+    cr_assert(eq(sz, open_fds(), fds));
+}
+
+#define ALL (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+static const struct offer {
+    const char *what;
+    int seals;       /* of the memfd, which has eight bytes: no parts */
+    uint32_t kind;   /* of the request */
+    uint64_t length; /* by the header */
+    size_t first;    /* bytes of the header that come with the memfd */
+    bool again;      /* the rest comes with it, too */
+    int result;
+} offers[] = {
+    {"as it should be", ALL, LINK_SHELL | LINK_LARGE, 8, 24, false, 0},
+    {"in two pieces", ALL, LINK_SHELL | LINK_LARGE, 8, 5, false, 0},
+    {"two memfds", ALL, LINK_SHELL | LINK_LARGE, 8, 5, true, LINK_ECORRUPT},
+    {"not asked for", ALL, LINK_SHELL, 8, 24, false, LINK_ECORRUPT},
+    {"may be written", F_SEAL_SHRINK | F_SEAL_GROW, LINK_SHELL | LINK_LARGE, 8, 24, false,
+     LINK_ECORRUPT},
+    {"may shrink", F_SEAL_GROW | F_SEAL_WRITE, LINK_SHELL | LINK_LARGE, 8, 24, false,
+     LINK_ECORRUPT},
+    {"smaller than it says", ALL, LINK_SHELL | LINK_LARGE, 9, 24, false, LINK_ECORRUPT},
+    {"larger than it says", ALL, LINK_SHELL | LINK_LARGE, 7, 24, false, LINK_ECORRUPT},
+};
+
+Test(link_requests, a_memfd_that_could_change_or_is_not_what_it_says_ends_the_reading)
+{
+    for (size_t i = 0; i < sizeof offers / sizeof offers[0]; i++) {
+        const struct offer *offer = &offers[i];
+        const struct link_request_header header = {offer->kind, 0, 1, offer->length};
+        const uint8_t *bytes = (const uint8_t *)&header;
+        const struct slice rest = {bytes + offer->first, sizeof header - offer->first};
+        size_t fds = open_fds();
+        int fd = memfd_create("offer", MFD_ALLOW_SEALING);
+        cr_assert(eq(int, ftruncate(fd, 8), 0));
+        cr_assert(eq(int, fcntl(fd, F_ADD_SEALS, offer->seals), 0));
+        cr_assert(
+            eq(int, link_passing_send(sender.fd, fd, (struct slice){bytes, offer->first}), 0));
+        if (offer->again) {
+            cr_assert(eq(int, link_passing_send(sender.fd, fd, rest), 0));
+        } else {
+            cr_assert(eq(int, (int)write(sender.fd, rest.p, rest.n), (int)rest.n));
+        }
+        cr_assert(eq(int, (int)write(sender.fd, "\0\0\0\0\0\0\0", 8), 8)); /* no parts */
+        close(fd);
+        cr_assert(eq(int, ask(LINK_SHELL, 0), offer->result), "%s", offer->what);
+        cr_assert(eq(sz, open_fds(), fds), "%s: an fd leaked", offer->what);
+        shut_door();
+        open_door();
+    }
+}
+
+/* ---- a worker that does not read ----------------------------------------------------- */
 
 static void flush_when_writable(void)
 {
@@ -188,11 +405,13 @@ Test(link_requests, huge_requests_queue_without_blocking_and_arrive_whole)
     uint8_t *bytes = malloc(HUGE_SIZE);
     pthread_t thread;
     void *failed = &door;
+    limit_fds(0); /* no memfds either */
     for (uint64_t i = 1; i <= 3; i++) {
         struct slice part = {bytes, HUGE_SIZE - i};
         fill_pattern(bytes, HUGE_SIZE, i);
         cr_assert(eq(int, link_sender_put(&sender, LINK_SHELL, 0, i, &part, 1), 0));
     }
+    limit_fds(1024);
     cr_assert_gt(link_sender_queued(&sender), 2 * (size_t)HUGE_SIZE);
     link_sender_close(&sender); /* the end comes after them */
     pthread_create(&thread, NULL, read_three, &door);
