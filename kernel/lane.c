@@ -78,7 +78,7 @@ static void publish_input(struct kernel *kernel, const struct job *job)
     buffer_release(&content);
 }
 
-/* busy, execute_input of a cell, and over to Python. */
+/* Over to Python, which starts at once; meanwhile busy, and execute_input of a cell. */
 static void start(struct kernel *kernel, struct job *job)
 {
     struct lane *self = &kernel->lane;
@@ -89,6 +89,7 @@ static void start(struct kernel *kernel, struct job *job)
     job->count = self->next_count;
     job_start(job);
     self->current = job;
+    door_send(kernel, LINK_SHELL, job->count, job->origin->number, job->part, job->parts);
     iopub_status(&kernel->iopub, job->origin, "busy");
     if (job->kind == JOB_EXECUTE && job->store_history) {
         history_add(&kernel->history, job->count, job->code);
@@ -96,7 +97,6 @@ static void start(struct kernel *kernel, struct job *job)
     if (job->kind == JOB_EXECUTE && !job->silent) {
         publish_input(kernel, job);
     }
-    door_send(kernel, LINK_SHELL, job->count, job->origin->number, job->part, job->parts);
 }
 
 void lane_run(struct kernel *kernel)
