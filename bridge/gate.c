@@ -153,21 +153,27 @@ static bool is_gate(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == on_sigint;
 }
 
-/* Puts the gate before the handler that is there. SIG_DFL and SIG_IGN are no handlers. */
+/* Puts the gate before the handler `now`. SIG_DFL and SIG_IGN are no handlers. */
+static void gate_stand_before(const struct sigaction *now)
+{
+    bool with_info = (now->sa_flags & SA_SIGINFO) != 0;
+    if (is_gate(now) ||
+        (!with_info && (now->sa_handler == SIG_DFL || now->sa_handler == SIG_IGN))) {
+        return;
+    }
+    atomic_store(&gate.with_info, with_info ? now->sa_sigaction : NULL);
+    atomic_store(&gate.plain, with_info ? NULL : now->sa_handler);
+    struct sigaction action = {.sa_sigaction = on_sigint, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    (void)sigaction(SIGINT, &action, NULL);
+}
+
+/* Before the one that is there. */
 static void gate_stand(void)
 {
     struct sigaction now;
-    if (sigaction(SIGINT, NULL, &now) != 0 || is_gate(&now)) {
-        return;
+    if (sigaction(SIGINT, NULL, &now) == 0) {
+        gate_stand_before(&now);
     }
-    bool with_info = (now.sa_flags & SA_SIGINFO) != 0;
-    if (!with_info && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)) {
-        return;
-    }
-    atomic_store(&gate.with_info, with_info ? now.sa_sigaction : NULL);
-    atomic_store(&gate.plain, with_info ? NULL : now.sa_handler);
-    struct sigaction action = {.sa_sigaction = on_sigint, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    (void)sigaction(SIGINT, &action, NULL);
 }
 
 /* ---- what stands in _signal ---------------------------------------------------------- */
@@ -308,11 +314,15 @@ int py_gate_request(uint64_t number)
     if (number == 0) {
         return 0;
     }
-    if (sigaction(SIGINT, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
-        now.sa_handler == SIG_DFL) {
-        error = py_set_default(); /* a cell must be interruptible */
+    if (sigaction(SIGINT, NULL, &now) != 0) {
+        return 0;
     }
-    gate_stand();
+    if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL) {
+        error = py_set_default(); /* a cell must be interruptible */
+        gate_stand();
+    } else {
+        gate_stand_before(&now);
+    }
     return error;
 }
 

@@ -323,6 +323,12 @@ void link_consumer_begin(struct link_consumer *self);
 /* -> 1: an item; 0: the round is over; LINK_ECORRUPT: the worker must end. */
 int link_consumer_next(struct link_consumer *self, struct link_item *ret_item);
 
+/* Says LINK_AWAKE ahead of the next round, which must come without a bell. */
+void link_consumer_wake(struct link_consumer *self);
+
+/* Has the worker said something that a new round would find? Not what is in the pipes. */
+bool link_consumer_has_news(const struct link_consumer *self);
+
 /*
  * Says what we will do next (LINK_DOZING, LINK_ASLEEP).
  * -> true: nothing new came meanwhile, sleep; false: start a new round, we are LINK_AWAKE.

@@ -136,7 +136,7 @@ void link_consumer_begin(struct link_consumer *self)
 {
     struct link_page *page = self->memory.page;
     finish_item(self);
-    atomic_store(&page->attention, LINK_AWAKE);
+    link_consumer_wake(self);
     link_text_fill(self);
     uint64_t head = atomic_load(&page->head);
     if (head - self->tail > LINK_RING_SIZE || head - self->tail < self->head - self->tail ||
@@ -169,11 +169,21 @@ int link_consumer_next(struct link_consumer *self, struct link_item *ret_item)
     return LINK_ECORRUPT;
 }
 
+void link_consumer_wake(struct link_consumer *self)
+{
+    atomic_store(&self->memory.page->attention, LINK_AWAKE);
+}
+
+bool link_consumer_has_news(const struct link_consumer *self)
+{
+    return !self->corrupt && atomic_load(&self->memory.page->head) != self->head;
+}
+
 bool link_consumer_rest(struct link_consumer *self, enum link_attention attention)
 {
     struct link_page *page = self->memory.page;
     atomic_store(&page->attention, (uint32_t)attention);
-    if (self->corrupt || atomic_load(&page->head) == self->head) {
+    if (!link_consumer_has_news(self)) {
         return true;
     }
     atomic_store(&page->attention, LINK_AWAKE);

@@ -7,14 +7,19 @@
  * handling, and with it, once the ring is full, the worker: a slice used up, a
  * large message being signed, and a backlog that subscribers do not take.
  * While paused the kernel is LINK_AWAKE: a timer goes on, no bell is needed.
+ *
+ * After a request was sent the ring is watched for DOOR_WAIT_US. A short cell
+ * is done by then, and a bell, a wake-up and a turn of the loop are saved.
  */
 
 #include "kernel/door.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #include "bridge/check.h"
 #include "bridge/json_text.h"
+#include "kernel/clock.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
 #include "kernel/trim.h"
@@ -136,6 +141,7 @@ static int on_done(struct kernel *kernel, const struct link_item *item,
         return LINK_ECORRUPT;
     }
     lane_done(kernel, item->request, parts->part[0], parts->part[1], parts->part[2]);
+    kernel->door_quiet = lane_running(&kernel->lane) == 0;
     return 0;
 }
 
@@ -150,6 +156,7 @@ static int handle(struct kernel *kernel, const struct link_item *item)
     struct link_parts parts; /* large, and floods of text have none: not zeroed */
 
     parts.count = 0;
+    kernel->door_quiet = false;
     if (item->kind != LINK_STREAM && link_parts_read(item->payload, &parts) < 0) {
         return LINK_ECORRUPT;
     }
@@ -251,10 +258,32 @@ static void pause_for(struct kernel *kernel, size_t delay_ms)
     set_timer(kernel, delay_ms);
 }
 
+/*
+ * Waits a moment for the answer to a request that was just sent, within the
+ * slice. The processor is the worker's if there is no other.
+ */
+static bool answer_comes(struct kernel *kernel, int64_t slice_end_us)
+{
+    while (kernel->await_us != 0 && lane_running(&kernel->lane) != 0) {
+        int64_t now = clock_us(CLOCK_MONOTONIC);
+
+        if (link_consumer_has_news(&kernel->door)) {
+            return true;
+        }
+        if (now >= kernel->await_us || now >= slice_end_us) {
+            break;
+        }
+        (void)sched_yield();
+    }
+    kernel->await_us = 0;
+    return false;
+}
+
 static void pump(struct kernel *kernel)
 {
-    long long start = kernel_now_ms();
+    int64_t end_us = clock_us(CLOCK_MONOTONIC) + INT64_C(1000) * DOOR_SLICE_MS;
     size_t handled = 0;
+    bool doze; /* more will come soon */
 
     while (!kernel->finished && !kernel->door_corrupt) {
         int r;
@@ -269,18 +298,19 @@ static void pump(struct kernel *kernel)
             break;
         }
         r = step(kernel);
+        doze = handled > 0 && !kernel->door_quiet;
         if (r < 0) {
             watch(kernel, false);
             end_corrupt_worker(kernel);
-        } else if (r == 1 && ++handled % 64 == 0 && kernel_now_ms() - start >= DOOR_SLICE_MS) {
+        } else if (r == 1 && ++handled % 64 == 0 && clock_us(CLOCK_MONOTONIC) >= end_us) {
             pause_for(kernel, 0);
             break;
-        } else if (r == 0 &&
-                   link_consumer_rest(&kernel->door, handled ? LINK_DOZING : LINK_ASLEEP)) {
+        } else if (r == 0 && !answer_comes(kernel, end_us) &&
+                   link_consumer_rest(&kernel->door, doze ? LINK_DOZING : LINK_ASLEEP)) {
             watch(kernel, true);
-            if (handled) {
+            if (doze) {
                 set_timer(kernel, DOOR_DOZE_MS);
-            } else if (!kernel->trimmed && kernel->worker == WORKER_READY) {
+            } else if (handled == 0 && !kernel->trimmed && kernel->worker == WORKER_READY) {
                 kernel->trimmed = trim_code() > 0; /* the start is over */
             }
             break;
@@ -338,6 +368,13 @@ void door_start(struct kernel *kernel)
     pump(kernel);
 }
 
+void door_await(struct kernel *kernel)
+{
+    if (kernel->await_us != 0) {
+        pump(kernel);
+    }
+}
+
 /* ---- requests to the worker ---------------------------------------------------- */
 
 static int on_writable(zloop_t *loop, zmq_pollitem_t *item, void *arg)
@@ -362,6 +399,10 @@ void door_send(struct kernel *kernel, enum link_request_kind kind, uint32_t coun
     if (kernel->sender.closing) {
         log_debug("request %llu not delivered: the kernel ends", (unsigned long long)number);
         return;
+    }
+    if (kind == LINK_SHELL) {
+        link_consumer_wake(&kernel->door);
+        kernel->await_us = clock_us(CLOCK_MONOTONIC) + DOOR_WAIT_US;
     }
     r = link_sender_put(&kernel->sender, kind, count, number, part, parts);
     CHECK(r != -EMSGSIZE); /* job_new has seen to it, and an answer is one frame */

@@ -62,6 +62,8 @@ struct kernel {
     int signal_fd;
     int parent_fd;       /* pidfd of who started us; -1: nobody is watched */
     bool in_round;       /* the door's round is not over */
+    bool door_quiet;     /* the last record was the end of what ran */
+    int64_t await_us;    /* an answer is waited for until then, CLOCK_MONOTONIC; 0: none */
     int door_timer;      /* looks at the door again; -1: none */
     int output_timer;    /* flushes waiting text; -1: none */
     int interrupt_timer; /* sends an interrupt again; -1: none */

@@ -89,7 +89,9 @@ static void start(struct kernel *kernel, struct job *job)
     job->count = self->next_count;
     job_start(job);
     self->current = job;
-    door_send(kernel, LINK_SHELL, job->count, job->origin->number, job->part, job->parts);
+    if (kernel->worker == WORKER_READY) {
+        door_send(kernel, LINK_SHELL, job->count, job->origin->number, job->part, job->parts);
+    }
     iopub_status(&kernel->iopub, job->origin, "busy");
     if (job->kind == JOB_EXECUTE && job->store_history) {
         history_add(&kernel->history, job->count, job->code);

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "bridge/json_text.h"
+#include "kernel/door.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
 #include "kernel/reply.h"
@@ -88,6 +89,7 @@ static int on_readable(struct kernel *kernel, enum channel channel)
 {
     for (int i = 0; i < BATCH && receive(kernel, channel) == 0; i++) {
     }
+    door_await(kernel);
     return kernel->finished ? -1 : 0;
 }
 

@@ -305,3 +305,31 @@ Test(door, requests_that_the_socket_does_not_take_are_sent_when_it_does)
     free(bytes);
     stage_release(&stage);
 }
+
+static uint32_t attention(const struct stage *stage)
+{
+    return atomic_load(&stage->worker.memory.page->attention);
+}
+
+Test(door, it_is_looked_at_by_timer_after_text_and_not_after_the_end_of_a_cell)
+{
+    struct stage stage;
+
+    stage_init_ready(&stage);
+    stage_execute(&stage, "{\"code\":\"x\"}");
+    stage_expect_request(&stage, 1, 1);
+    while (stage.kernel->door_timer != -1 || attention(&stage) == LINK_AWAKE) {
+        stage_turn(&stage); /* READY is a while ago, and the answer was waited for in vain */
+    }
+    cr_assert_eq(attention(&stage), LINK_ASLEEP);
+    stage_say_done(&stage, 1, "ok");
+    door_start(stage.kernel);
+    cr_assert_eq(lane_running(&stage.kernel->lane), 0);
+    cr_assert_eq(attention(&stage), LINK_ASLEEP);
+    cr_assert_eq(stage.kernel->door_timer, -1);
+    stage_say_text(&stage, 1, "from a thread");
+    door_start(stage.kernel);
+    cr_assert_eq(attention(&stage), LINK_DOZING);
+    cr_assert_neq(stage.kernel->door_timer, -1);
+    stage_release(&stage);
+}

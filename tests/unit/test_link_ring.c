@@ -299,6 +299,22 @@ Test(link_ring, the_first_record_rings_and_rest_refuses_to_sleep_over_news)
     cr_assert(eq(u32, atomic_load(&door.consumer.memory.page->attention), LINK_AWAKE));
 }
 
+Test(link_ring, a_kernel_that_says_it_looks_again_is_not_rung)
+{
+    struct link_item item;
+    cr_assert(eq(int, door_next(&door, &item), 0));
+    cr_assert(link_consumer_rest(&door.consumer, LINK_ASLEEP));
+    cr_assert_not(link_consumer_has_news(&door.consumer));
+    link_consumer_wake(&door.consumer);
+    cr_assert(eq(int, write_text("quiet"), 0));
+    cr_assert_not(door_bell_rang(&door));
+    cr_assert(link_consumer_has_news(&door.consumer));
+    cr_assert_not(link_consumer_rest(&door.consumer, LINK_ASLEEP)); /* it must look first */
+    cr_assert(eq(int, door_next(&door, &item), 1));
+    cr_assert(slice_is(item.payload, "quiet"));
+    cr_assert_not(link_consumer_has_news(&door.consumer));
+}
+
 /* ---- several writers, forks, sudden ends --------------------------------------------- */
 
 enum { THREADS = 6, EACH = 3000 };
