@@ -7,7 +7,8 @@
  * that crosses it is described here; docs/link.md tells the reasons.
  *
  *   worker → kernel   records in a ring of shared memory, an eventfd as bell
- *   kernel → worker   requests over a stream socketpair, memfds of large ones
+ *   kernel → worker   requests over a stream socketpair; large ones by an area of
+ *                     the shared memory, or as memfds over the socketpair
  *   worker → kernel   memfds of large payloads, over the same socketpair
  *   fd 1, fd 2        pipes whose read ends the kernel has
  *   side pipe         what faulthandler writes (death and stuck reports)
@@ -35,6 +36,7 @@ enum {
     LINK_VERSION = 2,
     LINK_PAGE_SIZE = 64 << 10,   /* the shared page's room: the largest page size of Linux */
     LINK_RING_SIZE = 4 << 20,    /* bytes; a power of two */
+    LINK_AREA_SIZE = 2 << 20,    /* bytes of the area */
     LINK_RECORD_MAX = 1 << 20,   /* bytes of one record's body in the ring */
     LINK_STREAM_MAX = 128 << 10, /* bytes of a request's payload that go through the socket */
     LINK_PARTS_MAX = 1024,       /* parts of one record or request */
@@ -123,6 +125,8 @@ struct link_page {
     alignas(64) _Atomic uint32_t pipe_sequence; /* kernel: odd while it reads a pipe */
     _Atomic uint64_t pipe_taken[2];             /* kernel: bytes it has read from fd 1, fd 2 */
 
+    alignas(64) _Atomic uint64_t area_taken; /* worker: requests it has copied out of the area */
+
     /* An interrupt: the kernel stores the request's number, then a serial that counts up. */
     alignas(64) _Atomic uint64_t interrupt_number; /* kernel: the request to interrupt */
     _Atomic uint64_t interrupt_serial;             /* kernel: counts interrupts asked for */
@@ -173,10 +177,11 @@ enum { LINK_FDS_TEXT = 6 * 12 };
 void link_fds_format(const struct link_fds *self, char ret_text[LINK_FDS_TEXT]);
 int link_fds_parse(const char *text, struct link_fds *ret_fds); /* -> 0, -EINVAL */
 
-/* The mapping: the page, then the ring twice in a row, so no record wraps. */
+/* The mapping: the page, then the ring twice in a row, so no record wraps, then the area. */
 struct link_memory {
     struct link_page *page;
     uint8_t *ring; /* LINK_RING_SIZE bytes, mirrored behind themselves */
+    uint8_t *area; /* LINK_AREA_SIZE bytes: a request on its way */
 };
 int link_memory_create(int *ret_fd);                         /* sealed memfd with a fresh page */
 int link_memory_map(int fd, struct link_memory *ret_memory); /* -> 0, -errno, LINK_ECORRUPT */
@@ -347,12 +352,14 @@ enum link_request_kind {
 };
 
 /*
- * On the socket: this, then `length` bytes: a payload of parts. With LINK_LARGE
- * no bytes follow; the payload is all of a sealed memfd that came with the
+ * On the socket: this, then `length` bytes: a payload of parts. With LINK_AREA
+ * no bytes follow; the payload lies in the area until the worker has counted
+ * area_taken up. With LINK_LARGE it is all of a sealed memfd that came with the
  * header (SCM_RIGHTS).
  */
+enum { LINK_AREA = 0x800 };
 struct link_request_header {
-    uint32_t kind;   /* enum link_request_kind, LINK_LARGE */
+    uint32_t kind;   /* enum link_request_kind, LINK_AREA or LINK_LARGE */
     uint32_t count;  /* SHELL: the execution count that the cell shows; else 0 */
     uint64_t number; /* of the request; never 0 */
     uint64_t length;
@@ -360,18 +367,20 @@ struct link_request_header {
 
 /* The kernel's queue. It never blocks; what the socket does not take waits here. */
 struct link_sender {
-    int fd; /* not owned */
+    int fd;                    /* not owned */
+    struct link_memory memory; /* not owned */
+    uint64_t area_placed;      /* requests that went by the area */
     struct buffer bytes;
     size_t start; /* bytes of it that are sent */
     bool closing;
 };
-void link_sender_init(struct link_sender *self, int fd);
+void link_sender_init(struct link_sender *self, const struct link_consumer *door);
 void link_sender_release(struct link_sender *self);
 
 /*
  * Queues a request and writes what the socket takes. number is not 0. One of
- * more than LINK_STREAM_MAX bytes goes in a memfd of its own, unless none can be
- * had or the socket is full: then it is queued like the others.
+ * more than LINK_STREAM_MAX bytes goes by the area or in a memfd of its own, unless
+ * neither can be had or the socket is full: then it is queued like the others.
  * -> 0, -EPIPE: the worker is gone, -EMSGSIZE (parts, LINK_PAYLOAD_MAX).
  */
 int link_sender_put(struct link_sender *self, enum link_request_kind kind, uint32_t count,
@@ -383,7 +392,7 @@ size_t link_sender_queued(const struct link_sender *self);
 /* No more requests: the worker sees the end after what is queued, and finishes. */
 void link_sender_close(struct link_sender *self);
 
-/* A request in the worker. Heap; parts point into it, or into its mapping. */
+/* A request in the worker. Heap; parts point into it, or into the mapping of a large one. */
 struct link_request {
     struct link_request *next;
     enum link_request_kind kind;
@@ -391,7 +400,7 @@ struct link_request {
     uint64_t number;
     int error; /* not 0: there are no parts, for its memfd could not be taken; -errno */
     struct link_parts parts;
-    struct link_mapping *mapping; /* of a large one; or NULL */
+    struct link_mapping *mapping; /* or NULL */
     size_t size;                  /* of the payload below */
     uint8_t payload[];
 };
@@ -405,13 +414,14 @@ enum { LINK_FORGOTTEN_MAX = 32 };
  * reads one request and files it; the others sleep until something was filed.
  */
 struct link_reader {
-    int fd;                 /* not owned */
-    int bell;               /* eventfd: readable while a request, but no answer, is filed */
-    int watch;              /* epoll of fd and bell: see link_reader_fd */
-    pthread_mutex_t mutex;  /* the fields below; held for moments only */
-    bool reading;           /* a thread is in poll/read on fd */
-    _Atomic uint32_t filed; /* futex word: counts filings and ends of reading */
-    size_t sleepers;        /* threads that sleep on it */
+    int fd;                    /* not owned */
+    struct link_memory memory; /* not owned */
+    int bell;                  /* eventfd: readable while a request, but no answer, is filed */
+    int watch;                 /* epoll of fd and bell: see link_reader_fd */
+    pthread_mutex_t mutex;     /* the fields below; held for moments only */
+    bool reading;              /* a thread is in poll/read on fd */
+    _Atomic uint32_t filed;    /* futex word: counts filings and ends of reading */
+    size_t sleepers;           /* threads that sleep on it */
     struct link_request *queue[LINK_REQUEST_END], **queue_end[LINK_REQUEST_END];
     uint64_t forgotten[LINK_FORGOTTEN_MAX]; /* numbers of answers to drop; 0: free */
     size_t forgotten_next;                  /* the slot to use next */
@@ -424,7 +434,7 @@ struct link_reader {
     struct link_request *partial; /* the header is whole, the payload not yet */
     size_t payload_n;
 };
-int link_reader_init(struct link_reader *self, int fd); /* -> 0, -errno */
+int link_reader_init(struct link_reader *self, const struct link_producer *door); /* -> 0, -errno */
 void link_reader_release(struct link_reader *self);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * The shared memory of the door: one sealed memfd, the page and then the ring.
+ * The shared memory of the door: one sealed memfd, the page, the ring, the area.
  * The ring is mapped twice in a row, so a record that crosses its end is
  * contiguous for both sides and nothing ever wraps. The seals keep the size:
  * no access inside the mapping can end in SIGBUS. Both processes run it. It
@@ -18,8 +18,9 @@
 
 enum {
     MAGIC = 0x6b6e6965, /* "eink" */
-    FILE_SIZE = LINK_PAGE_SIZE + LINK_RING_SIZE,
-    MAP_SIZE = LINK_PAGE_SIZE + 2 * LINK_RING_SIZE,
+    FILE_SIZE = LINK_PAGE_SIZE + LINK_RING_SIZE + LINK_AREA_SIZE,
+    MAP_SIZE = FILE_SIZE + LINK_RING_SIZE,
+    AREA_AT = LINK_PAGE_SIZE + LINK_RING_SIZE, /* in the file */
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
 };
 
@@ -59,9 +60,13 @@ int link_memory_map(int fd, struct link_memory *ret_memory)
     if (p == MAP_FAILED) {
         return -errno;
     }
-    if (mmap(p, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
-        mmap(p + FILE_SIZE, LINK_RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-             LINK_PAGE_SIZE) == MAP_FAILED) {
+    const int access = PROT_READ | PROT_WRITE;
+    uint8_t *mirror = p + AREA_AT;
+    uint8_t *area = mirror + LINK_RING_SIZE;
+    if (mmap(p, AREA_AT, access, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
+        mmap(mirror, LINK_RING_SIZE, access, MAP_SHARED | MAP_FIXED, fd, LINK_PAGE_SIZE) ==
+            MAP_FAILED ||
+        mmap(area, LINK_AREA_SIZE, access, MAP_SHARED | MAP_FIXED, fd, AREA_AT) == MAP_FAILED) {
         int error = errno;
         munmap(p, MAP_SIZE);
         return -error;
@@ -71,7 +76,7 @@ int link_memory_map(int fd, struct link_memory *ret_memory)
         munmap(p, MAP_SIZE);
         return LINK_ECORRUPT;
     }
-    *ret_memory = (struct link_memory){.page = page, .ring = p + LINK_PAGE_SIZE};
+    *ret_memory = (struct link_memory){.page = page, .ring = p + LINK_PAGE_SIZE, .area = area};
     return 0;
 }
 
@@ -85,5 +90,5 @@ void link_memory_release(struct link_memory *self)
     if (self->page != NULL) {
         munmap(self->page, MAP_SIZE);
     }
-    *self = (struct link_memory){NULL, NULL};
+    *self = (struct link_memory){NULL, NULL, NULL};
 }

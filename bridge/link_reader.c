@@ -36,8 +36,9 @@ static int watch_both(int fd, int bell)
     return error;
 }
 
-int link_reader_init(struct link_reader *self, int fd)
+int link_reader_init(struct link_reader *self, const struct link_producer *door)
 {
+    int fd = door->fds.request;
     int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int watch = bell >= 0 ? watch_both(fd, bell) : -errno;
     if (watch < 0) {
@@ -46,7 +47,8 @@ int link_reader_init(struct link_reader *self, int fd)
         }
         return watch;
     }
-    *self = (struct link_reader){.fd = fd, .bell = bell, .watch = watch, .memfd = -1};
+    *self = (struct link_reader){
+        .fd = fd, .memory = door->memory, .bell = bell, .watch = watch, .memfd = -1};
     for (size_t i = 0; i < LINK_REQUEST_END; i++) {
         self->queue_end[i] = &self->queue[i];
     }
@@ -178,8 +180,10 @@ static ssize_t receive(struct link_reader *self, void *p, size_t n)
 
 static bool header_is_good(const struct link_request_header *header)
 {
-    const uint32_t kind = header->kind & ~(uint32_t)LINK_LARGE;
-    return kind >= LINK_SHELL && kind < LINK_REQUEST_END && header->number != 0 &&
+    const uint32_t kind = header->kind & ~(uint32_t)(LINK_LARGE | LINK_AREA);
+    const bool in_area = (header->kind & LINK_AREA) != 0;
+    return !(in_area && ((header->kind & LINK_LARGE) != 0 || header->length > LINK_AREA_SIZE)) &&
+           kind >= LINK_SHELL && kind < LINK_REQUEST_END && header->number != 0 &&
            header->length > 0 && header->length <= LINK_PAYLOAD_MAX;
 }
 
@@ -200,11 +204,12 @@ static int read_header(struct link_reader *self)
     if (!header_is_good(&self->header)) {
         return LINK_ECORRUPT;
     }
-    bool large = (self->header.kind & LINK_LARGE) != 0;
-    size_t size = large ? 0 : (size_t)self->header.length;
+    bool elsewhere = (self->header.kind & (LINK_LARGE | LINK_AREA)) != 0;
+    size_t size = elsewhere ? 0 : (size_t)self->header.length;
     self->partial = xmalloc(sizeof *self->partial + size);
     self->partial->next = NULL;
-    self->partial->kind = (enum link_request_kind)(self->header.kind & ~(uint32_t)LINK_LARGE);
+    self->partial->kind =
+        (enum link_request_kind)(self->header.kind & ~(uint32_t)(LINK_LARGE | LINK_AREA));
     self->partial->count = self->header.count;
     self->partial->number = self->header.number;
     self->partial->error = 0;
@@ -230,6 +235,16 @@ static int read_memfd(struct link_reader *self, struct link_request *request)
     return r == LINK_ECORRUPT ? r : 0;
 }
 
+/* Copies a request out of the area, which is free then. -> 0, LINK_ECORRUPT. */
+static int read_area(struct link_reader *self, struct link_request *request)
+{
+    struct buffer bytes = BUFFER_INIT;
+    buffer_put(&bytes, self->memory.area, (size_t)self->header.length);
+    atomic_fetch_add(&self->memory.page->area_taken, 1);
+    request->mapping = link_mapping_adopt(&bytes);
+    return link_parts_read(link_mapping_slice(request->mapping), &request->parts);
+}
+
 /* -> 0: all of it is there, the errors of receive, LINK_ECORRUPT. */
 static int read_payload(struct link_reader *self, struct link_request *request)
 {
@@ -247,6 +262,9 @@ static int read_payload(struct link_reader *self, struct link_request *request)
     if (self->memfd != -1) { /* nothing was said of it */
         drop_memfd(self);
         return LINK_ECORRUPT;
+    }
+    if ((self->header.kind & LINK_AREA) != 0) {
+        return read_area(self, request);
     }
     return link_parts_read((struct slice){request->payload, request->size}, &request->parts);
 }

@@ -2,9 +2,9 @@
  * Requests on their way to the worker. The kernel never waits for a worker:
  * what the socket does not take stays in one queue of bytes, and is sent in
  * writes as large as the socket takes. A large request would fill the socket
- * again and again, so it goes as a memfd; the queue knows bytes only, so that is
- * done at once or not at all. Runs in the kernel's loop. Owns the queue, not the
- * fd.
+ * again and again, so it goes by the area or as a memfd; the queue knows bytes
+ * only, so that is done at once or not at all. Runs in the kernel's loop. Owns the
+ * queue, not the fd.
  */
 
 #include <errno.h>
@@ -18,9 +18,9 @@
 
 enum { SIZE_KEPT = 1 << 20 }; /* bytes that stay allocated when the queue is empty */
 
-void link_sender_init(struct link_sender *self, int fd)
+void link_sender_init(struct link_sender *self, const struct link_consumer *door)
 {
-    *self = (struct link_sender){.fd = fd, .bytes = BUFFER_INIT};
+    *self = (struct link_sender){.fd = door->request, .memory = door->memory, .bytes = BUFFER_INIT};
 }
 
 void link_sender_release(struct link_sender *self)
@@ -44,6 +44,25 @@ static size_t longest(const struct slice *part, size_t parts)
         }
     }
     return found;
+}
+
+/* Sends a request by the area, if it is free. -> 0, -errno: it cannot be done now. */
+static int put_in_area(struct link_sender *self, struct link_request_header header,
+                       struct link_outgoing out)
+{
+    const struct link_memory *memory = &self->memory;
+    if (link_sender_queued(self) > 0 || header.length > LINK_AREA_SIZE || memory->page == NULL ||
+        atomic_load(&memory->page->area_taken) != self->area_placed) {
+        return -EAGAIN;
+    }
+    link_outgoing_copy(&out, memory->area, (size_t)header.length);
+    header.kind |= LINK_AREA;
+    ssize_t n = send(self->fd, &header, sizeof header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n != (ssize_t)sizeof header) { /* so few bytes go whole or not at all */
+        return n < 0 ? -errno : -EIO;
+    }
+    self->area_placed++;
+    return 0;
 }
 
 /* Sends a request as a memfd. -> 0, -errno: it cannot be done now. */
@@ -80,7 +99,7 @@ int link_sender_put(struct link_sender *self, enum link_request_kind kind, uint3
     }
     const struct link_outgoing out = {
         .head = link_frame_slice(&frame), .part = part, .count = parts};
-    if (large && put_large(self, header, &out) == 0) {
+    if (large && (put_in_area(self, header, out) == 0 || put_large(self, header, &out) == 0)) {
         return 0;
     }
     /* What is sent goes once it is the larger part, so each byte moves once or so. */

@@ -161,7 +161,7 @@ const struct port port_link = {
 int port_link_init(const struct link_fds *fds)
 {
     int error = link_producer_init(&door.producer, fds);
-    return error != 0 ? error : link_reader_init(&door.reader, fds->request);
+    return error != 0 ? error : link_reader_init(&door.reader, &door.producer);
 }
 
 struct link_page *port_link_page(void)

@@ -96,7 +96,7 @@ static void spawn_worker(struct kernel *kernel)
         kernel->start_error = xstrdup(text);
         kernel->worker = WORKER_BROKEN;
     }
-    link_sender_init(&kernel->sender, kernel->door.request);
+    link_sender_init(&kernel->sender, &kernel->door);
 }
 
 /* The version as pinned, or what the library's name tells, until Python says it. */

@@ -162,7 +162,7 @@ int trial_run(const struct paths *paths, const char *python, const char *libpyth
         buffer_printf(ret_output, "no shared memory for the worker: %s", strerror(-r));
         return -1;
     }
-    link_sender_init(&self.sender, self.door.request);
+    link_sender_init(&self.sender, &self.door);
     r = supervisor_spawn(&self.supervisor, paths, &options, &fds, stdio);
     if (r < 0) {
         buffer_printf(&self.text, "%s: %s", paths->launcher, strerror(-r));

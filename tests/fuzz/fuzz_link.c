@@ -2,7 +2,7 @@
  * Fuzz target: the door as the other side could misuse it.
  *
  * The first byte chooses the side. Odd: the rest is what a kernel gone wild
- * sends to the worker's reader; with a memfd, that has all behind the first
+ * sends to the worker's reader, and lies in the area; with a memfd, that has all behind the first
  * header, and comes with it. Even: the rest is laid into the ring, across
  * its end, as if a worker had written it. Bits of the first byte add a memfd
  * in the socket and text in the pipes. Whatever comes, the consumer's end is
@@ -113,11 +113,20 @@ static void fuzz_consumer(uint8_t flags, const uint8_t *data, size_t size)
 
 static void fuzz_reader(uint8_t flags, const uint8_t *data, size_t size)
 {
+    static struct link_memory memory; /* made once: it is large */
     const size_t header = sizeof(struct link_request_header);
-    int pair[2];
+    struct link_producer door = {.owner = getpid()};
+    int pair[2], fd;
     struct link_reader reader;
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 &&
-          link_reader_init(&reader, pair[0]) == 0);
+    if (memory.page == NULL) {
+        CHECK(link_memory_create(&fd) == 0 && link_memory_map(fd, &memory) == 0);
+        close(fd);
+    }
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    memcpy(memory.area, data, size < LINK_AREA_SIZE ? size : LINK_AREA_SIZE);
+    door.memory = memory;
+    door.fds.request = pair[0];
+    CHECK(link_reader_init(&reader, &door) == 0);
     link_reader_forget(&reader, 1);
     if ((flags & WITH_MEMFD) != 0 && size > header) {
         const struct slice contents = {data + header, size - header};

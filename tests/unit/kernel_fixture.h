@@ -88,8 +88,8 @@ static inline void stage_init(struct stage *self)
     stage_init_kernel(self);
     cr_assert(link_consumer_init(&self->kernel->door, &fds, self->stdio) == 0);
     cr_assert(link_producer_init(&self->worker, &fds) == 0);
-    cr_assert(link_reader_init(&self->reader, self->worker.fds.request) == 0);
-    link_sender_init(&self->kernel->sender, self->kernel->door.request);
+    cr_assert(link_reader_init(&self->reader, &self->worker) == 0);
+    link_sender_init(&self->kernel->sender, &self->kernel->door);
 
     self->kernel->loop = zloop_new();
     zloop_set_nonstop(self->kernel->loop, true);

@@ -22,8 +22,8 @@ static struct link_reader reader;
 static void open_door(void)
 {
     door_open(&door);
-    link_sender_init(&sender, door.consumer.request);
-    cr_assert(eq(int, link_reader_init(&reader, door.fds.request), 0));
+    link_sender_init(&sender, &door.consumer);
+    cr_assert(eq(int, link_reader_init(&reader, &door.producer), 0));
 }
 static void shut_door(void)
 {
@@ -130,6 +130,10 @@ static const struct {
     {"number zero", {LINK_SHELL, 0, 0, 8}, LINK_ECORRUPT},
     {"a flag unknown", {LINK_SHELL | LINK_MORE, 0, 1, 8}, LINK_ECORRUPT},
     {"a memfd that did not come", {LINK_SHELL | LINK_LARGE, 0, 1, 8}, LINK_ECORRUPT},
+    {"in the area, no parts", {LINK_SHELL | LINK_AREA, 0, 1, 8}, 0},
+    {"in the area, not parts", {LINK_SHELL | LINK_AREA, 0, 1, 9}, LINK_ECORRUPT},
+    {"beyond the area", {LINK_SHELL | LINK_AREA, 0, 1, LINK_PAYLOAD_MAX}, LINK_ECORRUPT},
+    {"in two places", {LINK_SHELL | LINK_AREA | LINK_LARGE, 0, 1, 8}, LINK_ECORRUPT},
     {"no payload", {LINK_SHELL, 0, 1, 0}, LINK_ECORRUPT},
     {"too much payload", {LINK_SHELL, 0, 1, LINK_PAYLOAD_MAX + 1}, LINK_ECORRUPT},
     {"payload that is no parts", {LINK_SHELL, 0, 1, 4}, LINK_ECORRUPT},
@@ -144,7 +148,8 @@ Test(link_requests, a_request_that_is_none_ends_the_reading)
         cr_assert(eq(int, (int)write(door.consumer.request, &payload, 8), 8));
         shutdown(door.consumer.request, SHUT_WR);
         cr_assert(eq(int, ask(LINK_SHELL, 0), headers[i].result), "%s", headers[i].what);
-        cr_assert(eq(int, ask(LINK_COMM, 0), headers[i].result), "%s", headers[i].what);
+        int after = headers[i].result != 0 ? headers[i].result : LINK_ECLOSED;
+        cr_assert(eq(int, ask(LINK_COMM, 0), after), "%s", headers[i].what);
         shut_door();
         open_door();
     }
@@ -168,9 +173,14 @@ Test(link_requests, a_request_that_is_too_large_is_refused_whole)
     cr_assert(eq(int, ask(LINK_SHELL, 0), -EAGAIN));
 }
 
-/* ---- large ones in memfds ------------------------------------------------------------ */
+/* ---- large ones, by the area and in memfds --------------------------------------------- */
 
-enum { LARGE_SIZE = 300000 };
+enum { AREA_SIZE = 300000, LARGE_SIZE = LINK_AREA_SIZE };
+
+static uint64_t area_taken(void)
+{
+    return atomic_load(&door.consumer.memory.page->area_taken);
+}
 
 /* Only the soft limit, so that it can be given back: Criterion needs fds, too. */
 static void limit_fds(rlim_t soft)
@@ -206,16 +216,51 @@ static struct link_request *take_pattern(uint64_t number, size_t n)
 
 Test(link_requests, a_large_one_lies_in_a_mapping_that_outlives_it)
 {
-    put_pattern(7, LARGE_SIZE);
-    cr_assert(eq(sz, link_sender_queued(&sender), 0)); /* more than the socket takes */
-    struct link_request *request = take_pattern(7, LARGE_SIZE);
-    cr_assert(request->mapping != NULL);
-    struct link_mapping *kept = link_mapping_ref(request->mapping);
-    struct slice longest = request->parts.part[1];
-    cr_assert(eq(sz, (uintptr_t)longest.p % LINK_PART_ALIGN, 0));
+    const size_t sizes[] = {AREA_SIZE, LARGE_SIZE, AREA_SIZE};
+    for (uint64_t i = 0; i < 3; i++) {
+        put_pattern(7 + i, sizes[i]);
+        cr_assert(eq(sz, link_sender_queued(&sender), 0)); /* more than the socket takes */
+        struct link_request *request = take_pattern(7 + i, sizes[i]);
+        cr_assert(request->mapping != NULL);
+        struct link_mapping *kept = link_mapping_ref(request->mapping);
+        struct slice longest = request->parts.part[1];
+        cr_assert(eq(sz, (uintptr_t)longest.p % alignof(max_align_t), 0));
+        link_request_destroy(&request);
+        put_pattern(100, sizes[i]); /* the next one does not write over it */
+        request = take_pattern(100, sizes[i]);
+        cr_assert(has_pattern(longest, 7 + i));
+        link_request_destroy(&request);
+        link_mapping_unref(kept);
+    }
+    cr_assert(eq(u64, area_taken(), 4));
+}
+
+Test(link_requests, while_one_is_in_the_area_the_next_comes_otherwise)
+{
+    for (uint64_t turn = 0; turn < 3; turn++) {
+        put_pattern(1, AREA_SIZE);
+        put_pattern(2, AREA_SIZE);
+        cr_assert(eq(u64, sender.area_placed, turn + 1));
+        for (uint64_t i = 1; i <= 2; i++) {
+            struct link_request *request = take_pattern(i, AREA_SIZE);
+            link_request_destroy(&request);
+        }
+        cr_assert(eq(u64, area_taken(), turn + 1));
+    }
+}
+
+Test(link_requests, the_area_takes_what_fits_and_no_byte_more)
+{
+    /* What stands before it is made a multiple of 64 by the padding. */
+    const size_t fits = LINK_AREA_SIZE - LINK_PART_ALIGN;
+    put_pattern(1, fits);
+    struct link_request *request = take_pattern(1, fits);
+    cr_assert(eq(u64, area_taken(), 1));
     link_request_destroy(&request);
-    cr_assert(has_pattern(longest, 7));
-    link_mapping_unref(kept);
+    put_pattern(2, fits + 1);
+    request = take_pattern(2, fits + 1);
+    cr_assert(eq(u64, area_taken(), 1));
+    link_request_destroy(&request);
 }
 
 Test(link_requests, one_just_above_the_limit_is_large_and_at_the_limit_is_not)
@@ -243,8 +288,8 @@ Test(link_requests, a_large_one_does_not_overtake_what_is_queued)
     cr_assert(
         eq(int, link_reader_poll(&reader, LINK_COMM, 0, &request), 0)); /* there is room now */
     link_request_destroy(&request);
-    put_pattern(last + 1, LARGE_SIZE);
-    cr_assert_gt(link_sender_queued(&sender), LARGE_SIZE / 2);
+    put_pattern(last + 1, AREA_SIZE);
+    cr_assert_gt(link_sender_queued(&sender), AREA_SIZE / 2);
     for (uint64_t i = 2; i <= last;) {
         int r = link_reader_poll(&reader, LINK_COMM, 0, &request);
         cr_assert(r == 0 || r == -EAGAIN);
@@ -313,6 +358,7 @@ Test(link_requests, ten_thousand_large_ones_leave_no_fd_and_no_mapping)
     static uint8_t bytes[LINK_STREAM_MAX + 1];
     const struct slice part = {bytes, sizeof bytes};
     size_t mappings = 0, fds = 0;
+    sender.area_placed = UINT64_MAX; /* never free */
     for (uint64_t i = 1; i <= 10000; i++) {
         struct link_request *request = NULL;
         cr_assert(eq(int, link_sender_put(&sender, LINK_SHELL, 0, i, &part, 1), 0));

@@ -74,7 +74,7 @@ static inline void worker_start(struct worker *self, const char *max_output)
     pid_t kernel = getpid();
     memset(self, 0, sizeof *self);
     cr_assert(eq(int, link_consumer_init(&self->door, &fds, stdio), 0));
-    link_sender_init(&self->sender, self->door.request);
+    link_sender_init(&self->sender, &self->door);
     self->pid = fork();
     cr_assert(ge(int, self->pid, 0));
     if (self->pid == 0) {
