@@ -174,6 +174,16 @@ static int py_say_ready(void)
     return py_port_link_ready(version);
 }
 
+/*
+ * The exact cut is the kernel's (kernel/output.c). It has cut already when the
+ * worker keeps text back, also where the pieces of several threads came to it in
+ * another order than they were counted here.
+ */
+static size_t speaker_limit(void)
+{
+    return settings.max_output != 0 ? settings.max_output + SPEAKER_SLACK : 0;
+}
+
 static int py_start(PyObject *module)
 {
     PyObject *main_b = PyImport_AddModule("__main__");
@@ -182,7 +192,7 @@ static int py_start(PyObject *module)
     }
     PyObject *namespace_b = PyModule_GetDict(main_b);
     if (py_reset_argv() != 0 || py_open_door() != 0 || py_compat_init() != 0 ||
-        py_speaker_init(&port_link, settings.max_output) != 0 || py_streams_init() != 0 ||
+        py_speaker_init(&port_link, speaker_limit()) != 0 || py_streams_init() != 0 ||
         py_print_init() != 0 || py_threads_init() != 0 || py_fill_module(module) != 0 ||
         py_watch_faults() != 0 || py_start_half(namespace_b) != 0 ||
         py_cell_init(namespace_b) != 0 || py_gate_open(port_link_page(), settings.kernel) != 0) {

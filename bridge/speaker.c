@@ -137,35 +137,38 @@ static void tail_put(struct buffer *tail, struct slice text)
     }
 }
 
-static int py_send(struct speaker *self, int stream, struct slice text, size_t characters)
+static int py_send(struct speaker *self, int stream, struct slice text)
 {
-    self->stream[stream].spoken += characters;
+    struct visible *spoken = &self->stream[stream].spoken;
+    struct visible before = *spoken;
+    (void)visible_take(spoken, text, SIZE_MAX);
     if (self->port->py_stream(self->request, stream, text) != 0) {
-        self->stream[stream].spoken -= characters;
+        /* What other threads said meanwhile is forgotten too: rather too few than too many. */
+        *spoken = before.characters < spoken->characters ? before : *spoken;
         return -1;
     }
     return 0;
 }
 
-/* How many of these characters are still within the limit. */
-static size_t speaker_room(const struct speaker *self, int stream, size_t characters)
+/* Of this many characters, those that go out next: one piece, within the limit. */
+static size_t speaker_next(const struct speaker *self, int stream, size_t characters)
 {
-    size_t spoken = self->stream[stream].spoken;
+    size_t spoken = self->stream[stream].spoken.characters;
     size_t room = spoken < speakers.limit ? speakers.limit - spoken : 0;
-    return characters < room ? characters : room;
+    size_t next = characters < SPEAKER_PIECE ? characters : SPEAKER_PIECE;
+    return next < room ? next : room;
 }
 
 int py_speaker_say_utf8(struct speaker *self, int stream, struct slice text)
 {
-    size_t head = speaker_room(self, stream, utf8_count(text));
-    while (head > 0) {
-        size_t characters = head < SPEAKER_PIECE ? head : SPEAKER_PIECE;
-        size_t n = utf8_prefix(text, characters);
-        if (py_send(self, stream, (struct slice){text.p, n}, characters) != 0) {
+    size_t length = utf8_count(text);
+    size_t next = 0;
+    for (; (next = speaker_next(self, stream, length)) > 0; length -= next) {
+        size_t n = utf8_prefix(text, next);
+        if (py_send(self, stream, (struct slice){text.p, n}) != 0) {
             return -1;
         }
         text = (struct slice){text.p + n, text.n - n};
-        head -= characters;
     }
     if (text.n > 0 && !self->ended) {
         size_t skip = utf8_suffix(text, SPEAKER_TAIL);
@@ -183,7 +186,7 @@ static int py_say_part(struct speaker *self, int stream, PyObject *text, size_t 
     PyObject *part = PyUnicode_Substring(text, (Py_ssize_t)from, (Py_ssize_t)to);
     int error = part != NULL ? py_text_utf8(part, &buffer, &utf8) : -1;
     if (error == 0 && send) {
-        error = py_send(self, stream, utf8, to - from);
+        error = py_send(self, stream, utf8);
     } else if (error == 0) {
         tail_put(&self->stream[stream].tail, utf8);
     }
@@ -199,7 +202,7 @@ static int py_say_whole(struct speaker *self, int stream, PyObject *text, size_t
     struct slice utf8;
     int error = length > 0 ? py_text_utf8(text, &buffer, &utf8) : 0;
     if (error == 0 && length > 0) {
-        error = py_send(self, stream, utf8, length);
+        error = py_send(self, stream, utf8);
     }
     buffer_release(&buffer);
     return error;
@@ -208,19 +211,19 @@ static int py_say_whole(struct speaker *self, int stream, PyObject *text, size_t
 int py_speaker_say(struct speaker *self, int stream, PyObject *text)
 {
     size_t length = (size_t)PyUnicode_GetLength(text);
-    size_t head = speaker_room(self, stream, length);
-    if (head == length && length <= SPEAKER_PIECE) {
+    size_t next = speaker_next(self, stream, length);
+    if (next == length) {
         return py_say_whole(self, stream, text, length);
     }
-    for (size_t at = 0; at < head; at += SPEAKER_PIECE) {
-        size_t to = head - at < SPEAKER_PIECE ? head : at + SPEAKER_PIECE;
-        if (py_say_part(self, stream, text, at, to, true) != 0) {
+    size_t at = 0;
+    for (; next > 0; next = speaker_next(self, stream, length - at)) {
+        if (py_say_part(self, stream, text, at, at + next, true) != 0) {
             return -1;
         }
+        at += next;
     }
-    if (head < length && !self->ended) {
-        size_t rest = length - head;
-        size_t from = rest > SPEAKER_TAIL ? length - SPEAKER_TAIL : head;
+    if (at < length && !self->ended) {
+        size_t from = length - at > SPEAKER_TAIL ? length - SPEAKER_TAIL : at;
         return py_say_part(self, stream, text, from, length, false);
     }
     return 0;

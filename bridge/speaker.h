@@ -8,17 +8,20 @@
  * callbacks) speaks in the cell that began last.
  *
  * It also bounds a cell's text where it arises: the first `limit` characters
- * of each stream go out, the rest is kept as a rolling tail until the cell ends.
+ * of each stream go out (counted as visible.h says), the rest is kept as a
+ * rolling tail until the cell ends.
  */
 
 #include <stdbool.h>
 
 #include "bridge/buffer.h"
 #include "bridge/port.h"
+#include "bridge/visible.h"
 
 enum {
     SPEAKER_TAIL = 20000,         /* characters kept of what is over the limit */
     SPEAKER_PIECE = 64 * 1024,    /* characters of one record */
+    SPEAKER_SLACK = 64 * 1024,    /* sent beyond what the kernel shows: see module.c */
     SPEAKER_TAIL_SIZE = 256 << 10 /* bytes of tail at which its old part is dropped */
 };
 
@@ -30,7 +33,7 @@ struct speaker {
     bool exits;        /* exit() was called */
     PyObject *payload; /* list: the reply's payload */
     struct {
-        size_t spoken; /* characters sent */
+        struct visible spoken; /* sent */
         struct buffer tail;
     } stream[PORT_STREAMS];
 };

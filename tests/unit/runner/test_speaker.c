@@ -79,7 +79,7 @@ Test(speaker, text_within_the_limit_goes_out_at_once)
     cr_assert(py_in_cell("print('a', 1)"));
     cr_expect(out_is("a 1\n"));
     cr_expect(eq(u64, heard.request, 7));
-    cr_expect(eq(u64, speaker->stream[PORT_STDOUT].spoken, 4));
+    cr_expect(eq(u64, speaker->stream[PORT_STDOUT].spoken.characters, 4));
 }
 
 Test(speaker, over_the_limit_the_last_characters_follow_at_the_end)
@@ -115,7 +115,7 @@ Test(speaker, bytes_are_counted_in_characters_and_decoded_over_writes)
     cr_assert(py_in_cell("import sys; raw = sys.stdout.buffer\n"
                          "for byte in ('\\u20ac' * 99).encode(): raw.write(bytes([byte]))\n"
                          "raw.write(b'yz')"));
-    cr_expect(eq(u64, speaker->stream[PORT_STDOUT].spoken, LIMIT));
+    cr_expect(eq(u64, speaker->stream[PORT_STDOUT].spoken.characters, LIMIT));
     cr_expect(eq(u64, heard.text[PORT_STDOUT].n, 99 * 3 + 1));
     cr_assert(eq(int, py_speaker_end(speaker), 0));
     cr_expect(eq(u64, heard.text[PORT_STDOUT].n, 99 * 3 + 2));
@@ -135,7 +135,7 @@ Test(speaker, text_that_was_not_heard_does_not_count)
     heard.fails = true;
     cr_assert(not(py_in_cell("print('lost')")));
     PyErr_Clear();
-    cr_expect(eq(u64, speaker->stream[PORT_STDOUT].spoken, 0));
+    cr_expect(eq(u64, speaker->stream[PORT_STDOUT].spoken.characters, 0));
 }
 
 Test(speaker, lone_surrogates_lose_nothing_around_them)
