@@ -4,7 +4,8 @@
  *
  * libzmq tells nobody how long its queues are. So contents travel as memory
  * whose free callback counts: what was handed over and not freed yet is what
- * the slowest subscriber still owes.
+ * the slowest subscriber still owes. The rest of a message is counted with its
+ * content, as a flood of small ones is nearly all envelope.
  */
 
 #include "kernel/iopub.h"
@@ -21,6 +22,7 @@
 #include "kernel/log.h"
 
 enum { TOPIC, DELIMITER, SIGNATURE, HEADER, PARENT, METADATA, CONTENT, FIRST_BUFFER };
+enum { FRAME_COST = 160 }; /* bytes that ZeroMQ takes for a frame besides what is in it */
 
 struct iopub_message {
     struct iopub_message *next;
@@ -56,20 +58,33 @@ static void frame_copy(zmq_msg_t *frame, struct slice bytes)
     }
 }
 
-static void frame_counted(struct iopub *self, zmq_msg_t *frame, struct slice bytes,
+/* `besides`: bytes of other frames that go with this one. */
+static void frame_counted(struct iopub *self, zmq_msg_t *frame, struct slice bytes, size_t besides,
                           struct link_mapping *mapping)
 {
     struct counted *counted = xmalloc(sizeof *counted + (mapping ? 0 : bytes.n));
     void *data = mapping ? (void *)(uintptr_t)bytes.p : counted->bytes;
 
     counted->unsent = &self->unsent;
-    counted->n = bytes.n;
+    counted->n = bytes.n + besides;
     counted->mapping = mapping ? link_mapping_ref(mapping) : NULL;
     if (!mapping && bytes.n > 0) {
         memcpy(counted->bytes, bytes.p, bytes.n);
     }
-    atomic_fetch_add(&self->unsent, bytes.n);
+    atomic_fetch_add(&self->unsent, counted->n);
+    self->published += counted->n;
     CHECK(zmq_msg_init_data(frame, data, bytes.n, counted_free, counted) == 0);
+}
+
+/* What a message takes besides its content and buffers: much more than those if it is small. */
+static size_t envelope_size(const struct iopub_message *message)
+{
+    size_t size = (size_t)(CONTENT + 1) * FRAME_COST;
+
+    for (size_t i = TOPIC; i < CONTENT; i++) {
+        size += zmq_msg_size(&message->frame[i]);
+    }
+    return size;
 }
 
 static void message_destroy(struct iopub_message **self_p)
@@ -220,9 +235,9 @@ static void enqueue(struct iopub *self, struct slice topic, const char *type, st
     frame_copy(&message->frame[HEADER], buffer_slice(&header));
     frame_copy(&message->frame[PARENT], parent);
     frame_copy(&message->frame[METADATA], content[0]);
-    frame_counted(self, &message->frame[CONTENT], content[1], mapping);
+    frame_counted(self, &message->frame[CONTENT], content[1], envelope_size(message), mapping);
     for (size_t i = 0; i < count; i++) {
-        frame_counted(self, &message->frame[FIRST_BUFFER + i], buffers[i], mapping);
+        frame_counted(self, &message->frame[FIRST_BUFFER + i], buffers[i], FRAME_COST, mapping);
     }
     buffer_release(&header);
 
@@ -306,4 +321,9 @@ void iopub_receive(struct iopub *self)
 size_t iopub_unsent(const struct iopub *self)
 {
     return atomic_load(&self->unsent);
+}
+
+uint64_t iopub_taken(const struct iopub *self)
+{
+    return self->published - iopub_unsent(self);
 }

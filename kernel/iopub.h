@@ -29,7 +29,8 @@ struct iopub {
     struct signer *signer; /* owned; of its own, since a signature may be half done */
     char prefix[64];       /* of topics: "kernel.<session>." */
     struct iopub_message *first, **last;
-    _Atomic size_t unsent;      /* bytes of contents that ZeroMQ still holds */
+    _Atomic size_t unsent;      /* bytes of messages that ZeroMQ still holds */
+    uint64_t published;         /* bytes ever handed to it */
     void (*on_busy)(void *arg); /* a message could not leave at once: iopub_work is wanted */
     void *on_busy_arg;
 };
@@ -68,7 +69,10 @@ void iopub_receive(struct iopub *self);
 bool iopub_is_busy(const struct iopub *self);
 void iopub_work(struct iopub *self);
 
-/* Bytes that subscribers have not taken yet. */
+/* Bytes of memory for what subscribers have not taken yet. */
 size_t iopub_unsent(const struct iopub *self);
+
+/* Bytes that all of them have taken, ever: stands still when one of them does. */
+uint64_t iopub_taken(const struct iopub *self);
 
 #endif
