@@ -3,9 +3,10 @@
  * thread of the zloop.
  *
  * Records are handled in slices of DOOR_SLICE_MS, so that control and
- * heartbeat are answered in the middle of a flood. Three things pause the
+ * heartbeat are answered in the middle of a flood. Four things pause the
  * handling, and with it, once the ring is full, the worker: a slice used up, a
- * large message being signed, and a backlog that subscribers do not take.
+ * large message being signed, a backlog that subscribers do not take, and more
+ * messages than a server passes on.
  * While paused the kernel is LINK_AWAKE: a timer goes on, no bell is needed.
  *
  * After a request was sent the ring is watched for DOOR_WAIT_US. A short cell
@@ -20,6 +21,7 @@
 #include "bridge/check.h"
 #include "bridge/json_text.h"
 #include "kernel/clock.h"
+#include "kernel/door_pause.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
 #include "kernel/trim.h"
@@ -178,6 +180,8 @@ void door_continue(struct kernel *kernel)
     set_timer(kernel, 0);
 }
 
+static void see_to_output(struct kernel *kernel);
+
 static int on_output_timer(zloop_t *loop, int timer, void *arg)
 {
     struct kernel *kernel = arg;
@@ -185,7 +189,11 @@ static int on_output_timer(zloop_t *loop, int timer, void *arg)
     (void)loop;
     (void)timer;
     kernel->output_timer = -1;
-    output_flush(&kernel->output);
+    /* What it was set for may have left meanwhile, and other text come. */
+    if (output_waits(&kernel->output) && output_due_ms(&kernel->output) == 0) {
+        output_flush(&kernel->output);
+    }
+    see_to_output(kernel);
     return 0;
 }
 
@@ -193,7 +201,7 @@ static void see_to_output(struct kernel *kernel)
 {
     if (output_waits(&kernel->output) && kernel->output_timer == -1) {
         kernel->output_timer =
-            zloop_timer(kernel->loop, OUTPUT_DELAY_MS, 1, on_output_timer, kernel);
+            zloop_timer(kernel->loop, output_due_ms(&kernel->output), 1, on_output_timer, kernel);
     }
 }
 
@@ -293,7 +301,7 @@ static void pump(struct kernel *kernel)
             pause_for(kernel, 0);
             break;
         }
-        if (iopub_unsent(&kernel->iopub) > IOPUB_BACKLOG_MAX) {
+        if (door_pause_wanted(kernel)) {
             pause_for(kernel, DOOR_BACKLOG_MS);
             break;
         }

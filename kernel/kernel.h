@@ -64,6 +64,8 @@ struct kernel {
     bool in_round;       /* the door's round is not over */
     bool door_quiet;     /* the last record was the end of what ran */
     int64_t await_us;    /* an answer is waited for until then, CLOCK_MONOTONIC; 0: none */
+    uint64_t door_head;  /* the ring's head when it was last seen to move */
+    long long head_ms;   /* and when that was */
     int door_timer;      /* looks at the door again; -1: none */
     int output_timer;    /* flushes waiting text; -1: none */
     int interrupt_timer; /* sends an interrupt again; -1: none */

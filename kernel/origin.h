@@ -12,6 +12,7 @@
 
 #include "bridge/buffer.h"
 #include "bridge/slice.h"
+#include "bridge/visible.h"
 #include "kernel/connection.h"
 #include "kernel/wire.h"
 
@@ -19,10 +20,12 @@ enum { ORIGINS_KEPT = 4096 };
 
 /* How much of a stream's text the request has had so far; see output.h. */
 struct output_quota {
-    size_t characters;  /* published, up to the bound */
-    size_t dropped;     /* characters beyond the bound */
-    struct buffer tail; /* the last of what was dropped, UTF-8 */
-    bool closed;        /* the tail is out: later text is dropped for good */
+    struct visible visible; /* up to the bound */
+    size_t published;       /* characters, overwritten ones too */
+    int64_t since_us;       /* when the first were published, CLOCK_MONOTONIC; 0: none yet */
+    size_t dropped;         /* characters beyond the bound */
+    struct buffer tail;     /* the last of what was dropped, UTF-8 */
+    bool closed;            /* the tail is out: later text is dropped for good */
 };
 
 struct origin {

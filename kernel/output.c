@@ -12,6 +12,10 @@
 #include <stdio.h>
 
 #include "bridge/json_text.h"
+#include "kernel/clock.h"
+#include "kernel/overwritten.h"
+
+enum { TEXT_KEPT = 64 << 10 }; /* bytes of room that stay allocated */
 
 static const char *const stream_names[2] = {"stdout", "stderr"};
 
@@ -20,6 +24,8 @@ void output_init(struct output *self, struct iopub *iopub, size_t bound)
     memset(self, 0, sizeof *self);
     self->iopub = iopub;
     self->bound = bound;
+    self->recent.per_sec = OUTPUT_RECENT_PER_SEC;
+    self->messages.per_sec = OUTPUT_MESSAGES_PER_SEC;
 }
 
 void output_release(struct output *self)
@@ -30,25 +36,129 @@ void output_release(struct output *self)
     buffer_release(&self->decoded);
 }
 
+/* ---- when text leaves ------------------------------------------------------ */
+
 bool output_waits(const struct output *self)
 {
     return self->text.n > 0;
 }
 
-void output_flush(struct output *self)
+static size_t at_most(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Characters at which the text leaves. */
+static size_t chunk(const struct output *self)
+{
+    size_t grown = 2 * self->recent.level;
+
+    return grown < OUTPUT_CHUNK ? OUTPUT_CHUNK : at_most(grown, OUTPUT_CHUNK_MAX);
+}
+
+/* The first text of a message is there: when must it leave? */
+static void set_due(struct output *self)
+{
+    int64_t now_us = clock_us(CLOCK_MONOTONIC), spaced_us;
+    size_t spacing_ms = OUTPUT_DELAY_MS + pace_level(&self->recent, now_us) / 500;
+
+    spaced_us = self->flushed_us + (int64_t)at_most(spacing_ms, OUTPUT_SPACING_MAX_MS) * 1000;
+    self->due_us = now_us + (int64_t)OUTPUT_DELAY_MS * 1000;
+    if (self->due_us < spaced_us) {
+        self->due_us = spaced_us;
+    }
+}
+
+size_t output_due_ms(const struct output *self)
+{
+    int64_t left_us = self->due_us - clock_us(CLOCK_MONOTONIC);
+
+    return left_us > 0 ? (size_t)(left_us + 999) / 1000 : 0;
+}
+
+bool output_is_fast(const struct output *self)
+{
+    return self->messages.level > OUTPUT_MESSAGES &&
+           pace_level(&self->messages, clock_us(CLOCK_MONOTONIC)) > OUTPUT_MESSAGES;
+}
+
+/* ---- gathering ---------------------------------------------------------------- */
+
+static void publish(struct output *self)
 {
     struct buffer content = BUFFER_INIT;
 
+    buffer_printf(&content, "{\"name\":\"%s\",\"text\":", stream_names[self->stream]);
+    json_put_string(&content, buffer_slice(&self->text));
+    buffer_put_char(&content, '}');
+    iopub_publish(self->iopub, "stream", self->origin, slice_of("{}"), buffer_slice(&content));
+    buffer_release(&content);
+}
+
+/* What was published counts: for the size of the next message, and for the bound. */
+static void count_published(struct output *self)
+{
+    self->flushed_us = clock_us(CLOCK_MONOTONIC);
+    pace_add(&self->recent, self->flushed_us, self->characters);
+    pace_add(&self->messages, self->flushed_us, 1);
+    if (self->origin) {
+        struct output_quota *quota = &self->origin->quota[self->stream];
+
+        quota->since_us = quota->since_us ? quota->since_us : self->flushed_us;
+        quota->published += self->characters;
+    }
+}
+
+static void drop_overwritten(struct output *self)
+{
+    if (self->returns) {
+        overwritten_drop(&self->text);
+        self->characters = utf8_count(buffer_slice(&self->text));
+        self->returns = false;
+    }
+}
+
+void output_flush(struct output *self)
+{
     if (self->text.n > 0) {
-        buffer_printf(&content, "{\"name\":\"%s\",\"text\":", stream_names[self->stream]);
-        json_put_string(&content, buffer_slice(&self->text));
-        buffer_put_char(&content, '}');
-        iopub_publish(self->iopub, "stream", self->origin, slice_of("{}"), buffer_slice(&content));
-        buffer_release(&content);
+        drop_overwritten(self);
+        publish(self);
+        count_published(self);
     }
     buffer_clear(&self->text);
+    if (self->text.size > TEXT_KEPT) {
+        buffer_release(&self->text);
+    }
     self->characters = 0;
     origin_unref(&self->origin);
+}
+
+/* The text is of this request and stream from now on. */
+static void begin(struct output *self, struct origin *origin, int stream)
+{
+    uint64_t number = origin ? origin->number : 0;
+
+    if (self->recent_of != number) {
+        self->recent_of = number;
+        self->recent.level = 0;
+        self->flushed_us = 0;
+    }
+    self->origin = origin ? origin_ref(origin) : NULL;
+    self->stream = stream;
+    set_due(self);
+}
+
+/* A chunk is there, unless half of it is overwritten text. */
+static void flush_chunk(struct output *self)
+{
+    size_t full = chunk(self);
+
+    if (self->characters >= full) {
+        drop_overwritten(self);
+        if (self->characters >= full / 2) {
+            output_flush(self);
+        }
+    }
 }
 
 /* Appends text that may be published, and publishes each full chunk. */
@@ -58,21 +168,22 @@ static void gather(struct output *self, struct origin *origin, int stream, struc
         output_flush(self);
     }
     while (text.n > 0) {
-        size_t take = utf8_prefix(text, OUTPUT_CHUNK - self->characters);
+        size_t take = utf8_prefix(text, chunk(self) - self->characters);
+        struct slice part = {text.p, take};
 
-        if (!self->origin) {
-            self->origin = origin ? origin_ref(origin) : NULL;
-            self->stream = stream;
+        if (self->text.n == 0) {
+            begin(self, origin, stream);
         }
-        buffer_put(&self->text, text.p, take);
-        self->characters += utf8_count((struct slice){text.p, take});
+        buffer_put_slice(&self->text, part);
+        self->characters += utf8_count(part);
+        self->returns = self->returns || memchr(part.p, '\r', part.n);
         text.p += take;
         text.n -= take;
-        if (self->characters >= OUTPUT_CHUNK) {
-            output_flush(self);
-        }
+        flush_chunk(self);
     }
 }
+
+/* ---- the bound -------------------------------------------------------------------- */
 
 static void keep_tail(struct output_quota *quota, struct slice text)
 {
@@ -82,6 +193,27 @@ static void keep_tail(struct output_quota *quota, struct slice text)
     if (quota->tail.n > (size_t)OUTPUT_TAIL * 8) {
         buffer_drop_front(&quota->tail, utf8_suffix(buffer_slice(&quota->tail), OUTPUT_TAIL));
     }
+}
+
+/* More overwritten text went out than progress bars write. */
+static bool is_flood(const struct output_quota *quota, size_t bound)
+{
+    uint64_t passed_us;
+
+    if (quota->published <= bound) {
+        return false;
+    }
+    passed_us = (uint64_t)(clock_us(CLOCK_MONOTONIC) - quota->since_us);
+    return quota->published - bound > passed_us * OUTPUT_OVERWRITTEN_PER_SEC / 1000000;
+}
+
+/* How much of the text may still be published. */
+static size_t within_bound(const struct output *self, struct output_quota *quota, struct slice text)
+{
+    if (quota->dropped > 0 || is_flood(quota, self->bound)) {
+        return 0;
+    }
+    return visible_take(&quota->visible, text, self->bound);
 }
 
 /* Valid UTF-8 of one stream of a request, up to its bound and beyond. */
@@ -95,8 +227,7 @@ static void bounded(struct output *self, struct origin *origin, int stream, stru
         gather(self, origin, stream, text);
         return;
     }
-    take = utf8_prefix(text, self->bound - quota->characters);
-    quota->characters += utf8_count((struct slice){text.p, take});
+    take = within_bound(self, quota, text);
     gather(self, origin, stream, (struct slice){text.p, take});
     text.p += take;
     text.n -= take;

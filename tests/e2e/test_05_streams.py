@@ -279,19 +279,6 @@ def test_control_characters_pass(kernel):
 # --- time ----------------------------------------------------------------------------------
 
 
-def test_carriage_returns_and_timeliness(kernel):
-    """C009: \\r kept, no newline added, the text arrives while the cell sleeps."""
-    result = kernel.execute("import time\nfor i in range(4):\n"
-                            "    print(\"\\r%3d%%\" % (i * 25), end=\"\")\n"
-                            "    time.sleep(0.25)\nprint(\"\\rdone \")")
-    assert result.stdout == "\r  0%\r 25%\r 50%\r 75%\rdone \n"
-    start = result.iopub[1].arrived
-    pieces = messages(result)
-    assert len(pieces) >= 4
-    assert pieces[0].arrived - start < 0.2
-    assert pieces[0].content["text"] == "\r  0%"
-
-
 def test_a_piece_without_a_line_end_is_seen_while_the_cell_goes_on(kernel, tmp_path):
     """C009 by events: each piece is seen before the cell, which does not flush, goes on."""
     gate = tmp_path / "gate"
@@ -324,18 +311,18 @@ def test_a_line_is_seen_while_the_cell_goes_on(kernel, tmp_path):
 
 
 def test_two_hundred_thousand_prints(kernel):
-    """peers 7.6: under 100 messages; every character in order; none above 64,000 characters."""
+    """peers 7.6: under 100 messages; every character in order."""
     result = kernel.execute("for i in range(200_000): print(i % 10)")
     assert result.stdout == "".join(f"{i % 10}\n" for i in range(200_000))
     assert len(messages(result)) < 100
-    assert max(len(m.content["text"]) for m in messages(result)) <= 65_536
 
 
 def test_a_burst_is_split(kernel):
-    """Issue: flushed at 64,000 characters."""
-    result = kernel.execute("print('x' * 300_000)")
-    assert result.stdout == "x" * 300_000 + "\n"
-    assert max(len(m.content["text"]) for m in messages(result)) <= 65_536
+    """A chunk grows with the flood, but not for ever (issue 3 took back 64,000 characters)."""
+    result = kernel.execute("print('x' * 999_999)")
+    assert result.stdout == "x" * 999_999 + "\n"
+    sizes = [len(m.content["text"]) for m in messages(result)]
+    assert sizes[0] <= 128_000 and max(sizes) <= 512_000
 
 
 def test_a_slow_subscriber_holds_the_writer_and_loses_nothing(fresh):
