@@ -203,6 +203,7 @@ static void see_to_output(struct kernel *kernel)
         kernel->output_timer =
             zloop_timer(kernel->loop, output_due_ms(&kernel->output), 1, on_output_timer, kernel);
     }
+    stall_watch_start(kernel);
 }
 
 /* A worker that breaks the format is ended; its death is then reported as any other. */

@@ -182,6 +182,7 @@ static void init(struct kernel *kernel, const struct options *options)
     kernel->python = python_path(options->python);
     kernel->supervisor.pidfd = -1;
     kernel->door_timer = kernel->output_timer = kernel->interrupt_timer = -1;
+    kernel->stall_timer = -1;
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
     kernel->signal_fd = signals_open(); /* before there is any thread */
     kernel->parent_fd = -1;

@@ -21,6 +21,7 @@
 #include "kernel/paths.h"
 #include "kernel/session.h"
 #include "kernel/sockets.h"
+#include "kernel/stall_watch.h"
 #include "kernel/supervisor.h"
 #include "kernel/wire.h"
 
@@ -69,6 +70,8 @@ struct kernel {
     int door_timer;      /* looks at the door again; -1: none */
     int output_timer;    /* flushes waiting text; -1: none */
     int interrupt_timer; /* sends an interrupt again; -1: none */
+    int stall_timer;     /* looks for subscribers that stand still; -1: none */
+    struct stall_watch stall_watch;
     int watched[3];      /* bell and pipes that are in the loop; -1: not */
     bool trimmed;        /* the code that only the start needed is given back */
     bool door_corrupt;   /* the worker broke the format of the door */

@@ -56,7 +56,6 @@ static zsock_t *make(enum channel channel)
     }
     if (kinds[channel].type == ZMQ_XPUB) {
         zsock_set_xpub_verbose(socket, 1);
-        zsock_set_tcp_maxrt(socket, SOCKETS_STALL_MS);
     }
     return socket;
 }

@@ -11,9 +11,8 @@
 #include "kernel/connection.h"
 
 enum {
-    SOCKETS_LINGER_MS = 1000,     /* the last reply gets out */
-    SOCKETS_BIND_MS = 2000,       /* how long a taken port is tried again */
-    SOCKETS_STALL_MS = 30 * 1000, /* a subscriber that takes nothing so long is disconnected */
+    SOCKETS_LINGER_MS = 1000, /* the last reply gets out */
+    SOCKETS_BIND_MS = 2000,   /* how long a taken port is tried again */
 };
 
 struct sockets {

@@ -28,6 +28,7 @@ static inline void stage_init_kernel(struct stage *self)
     kernel->python = strdup("/no/python");
     kernel->supervisor.pidfd = kernel->parent_fd = -1;
     kernel->door_timer = kernel->output_timer = kernel->interrupt_timer = -1;
+    kernel->stall_timer = -1;
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
     kernel->signal_fd = signals_open();
     (void)zsys_handler_set(NULL);
