@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bridge/port.h"
@@ -51,17 +52,35 @@ bool forked_is_child(void)
     return forked.child;
 }
 
+/*
+ * More than PIPE_BUF bytes may be torn apart by what other processes write. So children
+ * lock the pipe meanwhile, against each other; a lock ends with its process. A file that
+ * somebody put there is not ours to lock.
+ */
+static void pipe_lock(int fd, short type)
+{
+    struct flock whole = {.l_type = type, .l_whence = SEEK_SET};
+    struct stat status;
+    if (fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
+        (void)fcntl(fd, type == F_UNLCK ? F_SETLK : F_SETLKW, &whole);
+    }
+}
+
 /* Writes the first n bytes of what waits, and forgets them. */
 static int py_write_out(int stream, size_t n)
 {
     struct buffer out = forked.line[stream]; /* ours while other threads run */
     forked.line[stream] = (struct buffer)BUFFER_INIT;
     buffer_put(&forked.line[stream], out.p + n, out.n - n);
+    int fd = stream == PORT_STDERR ? STDERR_FILENO : STDOUT_FILENO;
     int error = 0;
     size_t done = 0;
+    PyThreadState *waiting = PyEval_SaveThread();
+    pipe_lock(fd, F_WRLCK);
+    PyEval_RestoreThread(waiting);
     while (error == 0 && done < n) {
         PyThreadState *state = PyEval_SaveThread();
-        ssize_t written = write(stream == PORT_STDERR ? 2 : 1, out.p + done, n - done);
+        ssize_t written = write(fd, out.p + done, n - done);
         int reason = errno;
         PyEval_RestoreThread(state);
         if (written >= 0) {
@@ -74,6 +93,7 @@ static int py_write_out(int stream, size_t n)
             error = -1;
         }
     }
+    pipe_lock(fd, F_UNLCK);
     buffer_release(&out);
     return error;
 }
