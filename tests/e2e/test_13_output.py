@@ -117,10 +117,10 @@ def test_print_until_interrupted(start):
 @pytest.mark.parametrize("size, limit", [(2000, 48 * MB), (1, 48 * MB)], ids=["2 kB", "tiny"])
 def test_a_flood_of_displays_with_a_slow_reader(start, size, limit):
     """
-    20,000 displays of 2 kB (and 100,000 of nothing at all) with a reader that stops for as
+    20,000 displays of 2 kB (and 50,000 of nothing at all) with a reader that stops for as
     long as it can: nobody loses a message, and what waits for it is bounded, envelopes included.
     """
-    count = 20_000 if size > 1 else 100_000
+    count = 20_000 if size > 1 else 50_000
     kernel = start(args=["--stall-timeout", "0"], env=FREED_AT_ONCE)
     slow = subscriber(kernel)
     peaks = Peaks(kernel)
@@ -400,11 +400,12 @@ def test_a_thread_that_speaks_on(kernel):
     assert kernel.run("t.join()\nprint(\"joined\")") == out("joined\n")
 
 
+@pytest.mark.parametrize("flush", [False, True], ids=["", "flushed"])
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_lines_of_parallel_children_stay_whole(kernel, method):
+def test_lines_of_parallel_children_stay_whole(kernel, method, flush):
     """multiprocessing: each child's lines come whole, in its order, none is lost."""
     code = (f"import multiprocessing\ncontext = multiprocessing.get_context({method!r})\n"
-            "child = 'for i in range(100): print(name, i, name * 30, flush=i % 2 == 0)'\n"
+            f"child = 'for i in range(1000): print(name, i, name * 50, flush={flush})'\n"
             "children = [context.Process(target=exec, args=(child, {'name': name}))\n"
             "            for name in 'abcd']\n"
             "for c in children: c.start()\nfor c in children: c.join()\n"
@@ -413,8 +414,27 @@ def test_lines_of_parallel_children_stay_whole(kernel, method):
     assert lines[-1] == "[0, 0, 0, 0]"
     for name in "abcd":
         assert [line for line in lines if line.startswith(name)] == [
-            f"{name} {i} {name * 30}" for i in range(100)]
-    assert len(lines) == 401
+            f"{name} {i} {name * 50}" for i in range(1000)]
+    assert len(lines) == 4001
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_line_of_a_child_is_seen_while_it_runs(kernel, method, tmp_path):
+    """It ends only when its line was seen; stdout and stderr."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    for stream in ("stdout", "stderr"):
+        child = f"import sys; print(1, file=sys.{stream}); x = open({str(gate)!r}).read()"
+        code = (f"import multiprocessing\nchild = {child!r}\n"
+                f"p = multiprocessing.get_context({method!r}).Process(target=exec, args=(child, {{}}))\n"
+                "p.start()\np.join();")
+        msg_id = kernel.send_execute(code)
+        seen = ""
+        while seen != "1\n":
+            seen += kernel.take("iopub", lambda m: m.type == "stream").content["text"]
+            assert "1\n".startswith(seen)
+        gate.write_text("x")
+        assert kernel.finish_execute(msg_id, code).outputs == []
 
 
 def test_long_lines_of_forked_children_stay_whole(kernel):

@@ -47,6 +47,7 @@ def start(namespace):
     after_import("getpass", stdin.patch_getpass)
     after_import("bdb", _on_bdb)
     after_import("comm", _on_comm)
+    after_import("multiprocessing.spawn", _on_spawn)
     ipython_finder.install()
 
 
@@ -66,6 +67,12 @@ def _on_comm(module):
     from .comms import patch_comm
 
     patch_comm(module)
+
+
+def _on_spawn(module):
+    from .children import patch_spawn
+
+    patch_spawn(module)
 
 
 def begin(count, code, store, silent):
