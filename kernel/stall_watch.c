@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ enum {
     LOOKS = 16, /* in the time that a subscriber has */
     INTERVAL_MIN_MS = 10,
     INTERVAL_MAX_MS = 1000,
+    KEPT = 4 << 20, /* bytes of a backlog that the next one may as well use again */
 };
 
 union address {
@@ -186,15 +188,30 @@ static int on_timer(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
+/* Nothing waits any more. The allocator keeps what a backlog took, unless it is told not to. */
+static void forget(struct stall_watch *self)
+{
+    if (self->most > KEPT) {
+        (void)malloc_trim(0);
+    }
+    memset(self, 0, sizeof *self);
+}
+
 void stall_watch_start(struct kernel *kernel)
 {
+    struct stall_watch *self = &kernel->stall_watch;
     int64_t interval_ms = kernel->options->stall_timeout_ms / LOOKS;
+    size_t unsent = iopub_unsent(&kernel->iopub);
 
-    if (kernel->options->stall_timeout_ms == 0 || kernel->stall_timer != -1) {
+    if (kernel->options->stall_timeout_ms == 0) {
         return;
     }
-    if (iopub_unsent(&kernel->iopub) == 0) {
-        memset(&kernel->stall_watch, 0, sizeof kernel->stall_watch);
+    self->most = unsent > self->most ? unsent : self->most;
+    if (kernel->stall_timer != -1) {
+        return;
+    }
+    if (unsent == 0) {
+        forget(self);
         return;
     }
     if (interval_ms < INTERVAL_MIN_MS) {

@@ -28,6 +28,7 @@ struct stall_connection {
 
 struct stall_watch {
     struct stall_connection connection[STALL_CONNECTIONS];
+    size_t most; /* bytes that waited at most, since nothing did */
 };
 
 /*
@@ -38,7 +39,10 @@ struct stall_watch {
 size_t stall_watch_look(struct stall_watch *self, const struct connection *connection,
                         uint64_t taken, int64_t now_ms, int64_t timeout_ms);
 
-/* Output was published: sees that stalled subscribers are looked for while any of it waits. */
+/*
+ * Output was published: sees that stalled subscribers are looked for while any of it waits, and
+ * that the memory of a backlog is given back after it.
+ */
 void stall_watch_start(struct kernel *kernel);
 
 #endif

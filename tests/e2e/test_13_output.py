@@ -59,6 +59,11 @@ class Peaks:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
 
+    def kept(self, name):
+        """What it has now beyond what it had."""
+        pathlib.Path(f"/proc/{self.pids[name]}/clear_refs").write_text("5")
+        return self.risen(name)
+
     def risen(self, name):
         risen = self.peak(self.pids[name]) - self.before[name]
         return risen // 2 if SANITIZED else risen
@@ -192,6 +197,22 @@ def test_a_client_that_takes_nothing_is_disconnected_and_alone_loses(start, tran
     assert kernel.run("print('on')") == out("on\n")
 
 
+def test_the_memory_of_a_backlog_is_given_back(start):
+    """20,000 displays that waited for a client that went away: nothing of them stays."""
+    kernel = start(args=["--stall-timeout", "1"], env=FREED_AT_ONCE)
+    kernel.expect_log(LOST)
+    gone = subscriber(kernel)
+    peaks = Peaks(kernel)
+    kernel.execute("for k in range(20_000):\n    display({'text/plain': 'x' * 2000}, raw=True)",
+                   timeout=60)
+    gone.close()
+    assert peaks.risen("kernel") > 20 * MB
+    end = time.monotonic() + 30
+    while peaks.kept("kernel") > 10 * MB:
+        assert time.monotonic() < end, peaks.kept("kernel")
+        kernel.kernel_info("control")
+
+
 def test_a_stopped_client_is_disconnected_and_comes_back(start, tmp_path):
     """SIGSTOP: its window closes, it takes nothing. When it goes on it connects anew."""
     kernel = start(args=["--stall-timeout", "1"])
@@ -235,12 +256,23 @@ def test_a_slow_client_is_none_that_takes_nothing(start, transport):
     slow.close()
 
 
-def test_without_a_timeout_the_worker_waits_and_can_be_interrupted(start):
-    """--stall-timeout 0: for ever; the interrupted cell has its reply, nobody has lost anything."""
+def test_without_a_timeout_the_worker_waits_and_can_be_interrupted(start, tmp_path):
+    """
+    --stall-timeout 0: for ever, while its other threads go on; the interrupted cell has its
+    reply, and nobody has lost anything.
+    """
     kernel = start(args=["--stall-timeout", "0"])
     stalled = subscriber(kernel)
+    ask, answer = tmp_path / "ask", tmp_path / "answer"
+    os.mkfifo(ask)
+    os.mkfifo(answer)
+    kernel.run(f"import threading\ndef echo():\n    text = open({str(ask)!r}).read()\n"
+               f"    open({str(answer)!r}, 'w').write(text)\n"
+               "thread = threading.Thread(target=echo)\nthread.start()")
     msg_id = kernel.send_execute(MEGABYTES)
     wait_until_nothing_is_written(kernel.worker)
+    ask.write_text("alive")
+    assert answer.read_text() == "alive"
     kernel.interrupt()
     result = kernel.finish_execute(msg_id, MEGABYTES)
     assert result.error[0] == "KeyboardInterrupt"
