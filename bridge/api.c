@@ -230,6 +230,17 @@ static PyObject *py_set_interrupt_taker(PyObject *self, PyObject *taker)
     Py_RETURN_NONE;
 }
 
+static PyObject *py_hold_interrupts(PyObject *self, PyObject *args)
+{
+    PyObject *callable_b = NULL;
+    PyObject *argument_b = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO:hold_interrupts", &callable_b, &argument_b)) {
+        return NULL;
+    }
+    return py_gate_hold(callable_b, argument_b);
+}
+
 /* What a payload is for (Messaging spec, "Payloads (DEPRECATED)"); NULL: it does not say. */
 static PyObject *py_source_b(PyObject *item)
 {
@@ -304,6 +315,9 @@ PyMethodDef api_methods[] = {
     {"set_interrupt_taker", py_set_interrupt_taker, METH_O,
      "set_interrupt_taker(taker, /)\n--\n\nThe function that is asked, with the current frame, "
      "before KeyboardInterrupt is raised: true means that it has seen to it. None: nobody."},
+    {"hold_interrupts", py_hold_interrupts, METH_VARARGS,
+     "hold_interrupts(callable, argument, /)\n--\n\ncallable(argument); an interrupt that comes "
+     "meanwhile is raised after it."},
     {"payload", py_payload, METH_O,
      "payload(item, /)\n--\n\nAdds to the payload of the current cell's reply, in place of what "
      "has the same source."},

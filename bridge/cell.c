@@ -194,6 +194,22 @@ static int py_compile_parts(PyObject *text, PyObject *file, struct parts *parts)
 
 /* ---- running ------------------------------------------------------------------ */
 
+/* An interrupt came before it was a task's: Python would warn that it "was never awaited". */
+static void py_close_unstarted(PyObject *coroutine)
+{
+    PyObject *type = NULL;
+    PyObject *value = NULL;
+    PyObject *traceback = NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *suspended = PyObject_GetAttrString(coroutine, "cr_suspended");
+    if (suspended == Py_False) { /* a task may still hold it otherwise */
+        PyObject *done = PyObject_CallMethod(coroutine, "close", NULL);
+        Py_XDECREF(done);
+    }
+    Py_XDECREF(suspended);
+    PyErr_Restore(type, value, traceback);
+}
+
 static PyObject *py_run_code(PyObject *code)
 {
     PyObject *value =
@@ -202,6 +218,9 @@ static PyObject *py_run_code(PyObject *code)
         return value;
     }
     PyObject *result = PyObject_CallFunctionObjArgs(half_hook_b(HOOK_COROUTINE), value, NULL);
+    if (result == NULL) {
+        py_close_unstarted(value);
+    }
     Py_DECREF(value);
     return result;
 }
@@ -244,6 +263,7 @@ static int py_run_source(const struct cell *self)
     if (file == NULL) {
         return -1;
     }
+    gate_arm(); /* not before: an interrupt would leave In, _i and the source half recorded */
     struct parts parts = {NULL, NULL};
     int error = py_compile_parts(self->code, file, &parts);
     if (error == 0) {
@@ -269,11 +289,10 @@ static int py_run_expressions(const struct cell *self, struct buffer *ret_json)
     return error;
 }
 
-/* All user code of the cell. -> what it raised, or NULL. */
+/* All of the cell that runs user code, and its preparation. -> what it raised, or NULL. */
 static PyObject *py_run_armed(const struct cell *self, struct buffer *expressions)
 {
     PyObject *problem = NULL;
-    gate_arm();
     if (py_run_source(self) != 0 || py_run_expressions(self, expressions) != 0) {
         problem = py_exception_take();
     }
@@ -349,12 +368,22 @@ static void py_flush_stdio(void)
     PyEval_RestoreThread(state);
 }
 
-/* All that the cell wrote leaves before its reply does. */
-void py_cell_finish(struct speaker *speaker)
+/* Streams of the user's own are flushed, which may hang: armed, though nothing can fail now. */
+static void py_end(void)
 {
+    gate_arm();
     PyObject *done = PyObject_CallFunctionObjArgs(cells.run, half_hook_b(HOOK_END), NULL);
     Py_XDECREF(done);
     PyErr_Clear();
+    if (py_gate_disarm() != 0) {
+        PyErr_Clear();
+    }
+}
+
+/* All that the cell wrote leaves before its reply does. */
+void py_cell_finish(struct speaker *speaker)
+{
+    py_end();
     if (py_streams_finish() != 0) {
         PyErr_Clear();
     }

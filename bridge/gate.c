@@ -8,14 +8,16 @@
  *
  * The kernel sends its signal again until the serial is acknowledged: one that
  * comes between a check for signals and a system call does not end that call.
- * So it is Python's handler that acknowledges, not the signal's arrival. For
- * that, default_int_handler is a function of ours that acknowledges and calls
- * CPython's. Behind a handler of the user's own, arrival must do.
+ * So it is Python's handler that acknowledges (gate_python.c), not the signal's
+ * arrival. Behind a handler of the user's own, arrival must do. Handlers that C
+ * code installs displace the gate until the next request begins.
  *
- * CPython replaces the gate whenever Python code sets a SIGINT handler, and
- * asyncio.run does that each time. Its C function `_signal.signal` is therefore
- * wrapped to put the gate back in front of whatever CPython installed. Handlers
- * that C code installs displace it until the next request begins.
+ * A signal that another thread was given goes on to the main thread: only there
+ * does it end a system call that the cell waits in.
+ *
+ * Between requests, tasks of the event loop run. One that blocks keeps the next
+ * request waiting, so an interrupt of that request passes then too; it still
+ * ends the request as well, for it is not acknowledged.
  *
  * The handler runs on any thread at any moment: atomics and async-signal-safe
  * calls only. All else is for the main thread. A forked child has no page.
@@ -25,10 +27,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "bridge/forked.h"
+#include "bridge/gate_python.h"
 
 /* A stranger's signal and another of this age are one interrupt. */
 enum { MERGE_NS = 100 * 1000 * 1000 };
@@ -36,11 +40,10 @@ enum { MERGE_NS = 100 * 1000 * 1000 };
 static struct {
     struct link_page *page;
     pid_t kernel;
-    PyObject *signal;              /* CPython's _signal.signal */
-    PyObject *raise;               /* CPython's _signal.default_int_handler */
-    PyObject *default_int_handler; /* ours */
-    PyObject *taker;               /* asked before KeyboardInterrupt is raised; NULL: nobody */
     _Atomic bool armed;
+    _Atomic bool idle;                /* the event loop turns between requests */
+    _Atomic uint64_t last;            /* the last request that began */
+    _Atomic uint64_t idle_raised;     /* serial of the last interrupt that hit an idle task */
     _Atomic bool python_acknowledges; /* the handler behind the gate is default_int_handler */
     _Atomic uint64_t taken;           /* serial of the last interrupt that passed */
     _Atomic uint64_t owed;            /* request that a stranger's signal found not armed */
@@ -75,7 +78,7 @@ static void gate_forward(int number, siginfo_t *info, void *context)
     }
 }
 
-static void gate_acknowledge(void)
+void gate_acknowledge(void)
 {
     uint64_t serial = atomic_load(&gate.taken);
     if (serial != 0) {
@@ -119,6 +122,20 @@ static bool gate_take_stranger(void)
     return true;
 }
 
+/* The kernel wants to interrupt a request that has not begun: what it waits for is in the way. */
+static bool gate_passes_idle(void)
+{
+    uint64_t serial = atomic_load(&gate.page->interrupt_serial);
+    bool passes = atomic_load(&gate.idle) &&
+                  atomic_load(&gate.page->interrupt_number) > atomic_load(&gate.last) &&
+                  atomic_load(&gate.page->interrupt_acknowledged) != serial &&
+                  atomic_load(&gate.idle_raised) != serial;
+    if (passes && !atomic_load(&gate.python_acknowledges)) {
+        atomic_store(&gate.idle_raised, serial);
+    }
+    return passes;
+}
+
 static bool gate_passes(pid_t sender)
 {
     if (forked_is_child() || sender == getpid()) {
@@ -126,7 +143,7 @@ static bool gate_passes(pid_t sender)
     }
     uint64_t request = atomic_load(&gate.page->running);
     if (request == 0) {
-        return false;
+        return sender == gate.kernel && gate_passes_idle();
     }
     if (sender == gate.kernel) { /* not armed: gate_arm looks at the page itself */
         uint64_t serial = atomic_load(&gate.armed) ? gate_asked(request) : 0;
@@ -139,10 +156,30 @@ static bool gate_passes(pid_t sender)
     return gate_take_stranger();
 }
 
+static pid_t gate_sender(const siginfo_t *info)
+{
+    return info->si_code == SI_KERNEL ? 0 : info->si_pid;
+}
+
+/*
+ * To the main thread, with the sender that it came from; a thread may not say that
+ * another process sent it by kill, but by sigqueue it may. -> false: this is the
+ * main thread, or the system has no such call.
+ */
+static bool gate_hands_on(const siginfo_t *info)
+{
+    pid_t main_thread = getpid();
+    siginfo_t copy = *info;
+    copy.si_code = SI_QUEUE;
+    copy.si_pid = gate_sender(info);
+    return !forked_is_child() && syscall(SYS_gettid) != main_thread &&
+           syscall(SYS_rt_tgsigqueueinfo, main_thread, main_thread, SIGINT, &copy) == 0;
+}
+
 static void on_sigint(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
-    if (gate_passes(info->si_code == SI_KERNEL ? 0 : info->si_pid)) {
+    if (!gate_hands_on(info) && gate_passes(gate_sender(info))) {
         gate_forward(number, info, context);
     }
     errno = saved_errno;
@@ -167,8 +204,7 @@ static void gate_stand_before(const struct sigaction *now)
     (void)sigaction(SIGINT, &action, NULL);
 }
 
-/* Before the one that is there. */
-static void gate_stand(void)
+void gate_stand(void)
 {
     struct sigaction now;
     if (sigaction(SIGINT, NULL, &now) == 0) {
@@ -176,122 +212,13 @@ static void gate_stand(void)
     }
 }
 
-/* ---- what stands in _signal ---------------------------------------------------------- */
-
-/* signal.signal: CPython's own, then the gate before what it installed. */
-static PyObject *py_signal(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *before = PyObject_CallObject(gate.signal, args);
-    if (before == NULL || forked_is_child() || PyLong_AsLong(PyTuple_GetItem(args, 0)) != SIGINT) {
-        return before;
-    }
-    PyObject *handler_b = PyTuple_GetItem(args, 1);
-    atomic_store(&gate.python_acknowledges, handler_b == gate.default_int_handler);
-    gate_stand();
-    return before;
-}
-
-/* -> 1: the taker saw to this interrupt, 0: it is to be raised, -1. */
-static int py_is_taken(PyObject *args)
-{
-    if (gate.taker == NULL || PyTuple_Size(args) != 2) {
-        return 0;
-    }
-    PyObject *taker = Py_NewRef(gate.taker); /* it may be replaced meanwhile */
-    PyObject *answer = PyObject_CallFunctionObjArgs(taker, PyTuple_GetItem(args, 1), NULL);
-    int taken = answer != NULL ? PyObject_IsTrue(answer) : -1;
-    Py_XDECREF(answer);
-    Py_DECREF(taker);
-    return taken;
-}
-
-static PyObject *py_default_int_handler(PyObject *self, PyObject *args)
-{
-    int taken = 0;
-    (void)self;
-    if (!forked_is_child()) {
-        gate_acknowledge();
-        taken = py_is_taken(args);
-    }
-    if (taken != 0) {
-        return taken < 0 ? NULL : Py_NewRef(Py_None);
-    }
-    return PyObject_CallObject(gate.raise, args);
-}
-
-void py_gate_set_taker(PyObject *taker)
-{
-    PyObject *before = gate.taker;
-    gate.taker = taker != Py_None ? Py_NewRef(taker) : NULL;
-    Py_XDECREF(before);
-}
-
-static PyMethodDef signal_method = {
-    "signal", py_signal, METH_VARARGS,
-    "signal(signalnum, handler, /)\n--\n\nSet the action for the given signal."};
-
-static PyMethodDef default_int_handler_method = {
-    "default_int_handler", py_default_int_handler, METH_VARARGS,
-    "default_int_handler(signalnum, frame, /)\n--\n\nThe default handler for SIGINT."};
-
-/* Puts a function of ours in the place of one of _signal's. -> 0 and CPython's, or -1. */
-static int py_replace(PyMethodDef *method, PyObject **ret_ours, PyObject **ret_theirs)
-{
-    PyObject *modules_b = PySys_GetObject("modules");
-    PyObject *imported_b = modules_b != NULL ? PyDict_GetItemString(modules_b, "signal") : NULL;
-    PyObject *module = PyImport_ImportModule("_signal");
-    int error = -1;
-    if (module != NULL) {
-        *ret_theirs = PyObject_GetAttrString(module, method->ml_name);
-        *ret_ours = PyCFunction_New(method, NULL);
-        if (*ret_theirs != NULL && *ret_ours != NULL) {
-            error = PyObject_SetAttrString(module, method->ml_name, *ret_ours);
-        }
-    }
-    if (error == 0 && imported_b != NULL && method == &default_int_handler_method) {
-        error = PyObject_SetAttrString(imported_b, method->ml_name, *ret_ours);
-    }
-    Py_XDECREF(module);
-    return error;
-}
-
-static int py_set_default(void)
-{
-    PyObject *before =
-        PyObject_CallFunction(gate.signal, "iO", (int)SIGINT, gate.default_int_handler);
-    Py_XDECREF(before);
-    atomic_store(&gate.python_acknowledges, true);
-    return before != NULL ? 0 : -1;
-}
-
-/* Ours in the place of CPython's default; a handler that `site` customisation set stays. */
-static int py_take_over_default(void)
-{
-    PyObject *module = PyImport_ImportModule("_signal");
-    PyObject *now =
-        module != NULL ? PyObject_CallMethod(module, "getsignal", "i", (int)SIGINT) : NULL;
-    int error = now != NULL ? 0 : -1;
-    if (error == 0 && (now == gate.raise || PyLong_Check(now))) { /* or SIG_DFL */
-        error = py_set_default();
-    }
-    Py_XDECREF(module);
-    Py_XDECREF(now);
-    return error;
-}
-
 /* ---- for the runner ------------------------------------------------------------------- */
 
 int py_gate_open(struct link_page *page, pid_t kernel)
 {
-    PyObject *wrapper = NULL;
     gate.page = page;
     gate.kernel = kernel;
-    int error = py_replace(&signal_method, &wrapper, &gate.signal);
-    Py_XDECREF(wrapper);
-    if (error != 0 ||
-        py_replace(&default_int_handler_method, &gate.default_int_handler, &gate.raise) != 0 ||
-        py_take_over_default() != 0) {
+    if (py_gate_python_open() != 0) {
         return -1;
     }
     gate_stand();
@@ -310,6 +237,10 @@ int py_gate_request(uint64_t number)
     atomic_store(&gate.owed, 0);
     atomic_store(&gate.passed, 0);
     atomic_store(&gate.stranger_passed, 0);
+    gate_python_request();
+    if (number != 0) {
+        atomic_store(&gate.last, number);
+    }
     atomic_store(&gate.page->running, number);
     if (number == 0) {
         return 0;
@@ -318,7 +249,7 @@ int py_gate_request(uint64_t number)
         return 0;
     }
     if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL) {
-        error = py_set_default(); /* a cell must be interruptible */
+        error = py_gate_set_default(); /* a cell must be interruptible */
         gate_stand();
     } else {
         gate_stand_before(&now);
@@ -333,6 +264,28 @@ static void gate_bring(uint64_t request, bool owed)
     if ((serial != 0 && gate_take_asked(serial)) || (owed && gate_take_stranger())) {
         (void)raise(SIGINT);
     }
+}
+
+void gate_behind(bool python_acknowledges)
+{
+    atomic_store(&gate.python_acknowledges, python_acknowledges);
+}
+
+void gate_note_raised(void)
+{
+    if (atomic_load(&gate.page->running) == 0) {
+        atomic_store(&gate.idle_raised, atomic_load(&gate.page->interrupt_serial));
+    }
+}
+
+bool gate_is_armed(void)
+{
+    return atomic_load(&gate.armed) && !forked_is_child();
+}
+
+void gate_idle(bool idle)
+{
+    atomic_store(&gate.idle, idle);
 }
 
 void gate_arm(void)

@@ -42,4 +42,14 @@ int py_gate_disarm(void);
  */
 void py_gate_set_taker(PyObject *taker);
 
+/*
+ * callable(argument), during which no interrupt is raised; one that comes is
+ * raised when it is done. For short code of ours that must not be left half done.
+ * -> what it returns, or NULL.
+ */
+PyObject *py_gate_hold(PyObject *callable, PyObject *argument);
+
+/* The event loop turns between requests: an interrupt of one that waits passes meanwhile. */
+void gate_idle(bool idle);
+
 #endif

@@ -158,7 +158,9 @@ static void py_drop_idle_exception(void)
 /* Lets the event loop turn until there is something to read. -> 1: look, 0: it has no work. */
 static int py_idle(void)
 {
+    gate_idle(true);
     PyObject *answer = PyObject_CallFunction(half_hook_b(HOOK_IDLE), "i", port_link_fd());
+    gate_idle(false);
     int look = answer != NULL ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(answer);
     if (look < 0) {

@@ -18,6 +18,10 @@ from client import Kernel
 shared = {}  # module name -> Kernel
 
 
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="the tests of chaos/ in their long form")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield

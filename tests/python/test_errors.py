@@ -233,3 +233,12 @@ def test_a_magic_command_is_told_to_be_one(shell):
     says = ["Magic commands" in result.plain for result in results]
     assert says == [True, True, True, False, False]
     assert all(result["ename"] == "SyntaxError" for result in results)
+
+
+def test_an_interrupt_of_the_description_leaves_the_name(shell):
+    code = (
+        "import os, signal\nclass Slow(Exception):\n    def __str__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n        return 'never'\nraise Slow"
+    )
+    (result,) = shell(code)
+    assert (result["ename"], result["evalue"]) == ("Slow", "")

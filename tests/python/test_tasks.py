@@ -108,6 +108,21 @@ def test_an_interrupt_between_two_steps_is_due_before_the_next(shell):
     assert (results[2]["status"], results[2].stdout) == ("ok", "begun\n")
 
 
+def test_an_interrupt_after_the_last_step_is_not_lost(shell):
+    """The task is done, but the loop's functions have not returned."""
+    strike = (
+        "import os, signal\nimport einkorn.tasks as tasks\nrun = tasks._run_interruptible\n"
+        "def strike(*arguments):\n    value = run(*arguments)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n    return value\n"
+        "strike.__code__ = strike.__code__.replace(co_filename=tasks.__file__)\n"
+        "tasks._run_interruptible = strike"
+    )
+    results = shell(strike, "import asyncio\nawait asyncio.sleep(0, 'value')",
+                    "tasks._run_interruptible = run\nawait asyncio.sleep(0, 'value')")  # fmt: skip
+    assert results[1]["ename"] == "KeyboardInterrupt"
+    assert results[2].text == "'value'"
+
+
 def test_a_second_interrupt_gives_up_waiting_for_the_clean_up(shell):
     code = ("async def f():\n    try:\n        await asyncio.sleep(10)\n    finally:\n"
             "        await asyncio.sleep(0.5)\n        print('late')\nawait f()")  # fmt: skip

@@ -37,10 +37,11 @@ def describe(exception):
     Never raises.  ename is the class's bare name, evalue ``str(exception)``, at most MAX_VALUE
     characters and a remark that tells how many are left out.
     """
+    name = _name(exception)
     try:
-        name, value = _name(exception), _value(exception)
-    except BaseException:
-        return "Exception", "", ["Exception"]
+        value = _value(exception)
+    except BaseException:  # an interrupt of its __str__
+        return name, "", [f"{RED}{name}{OFF}"]
     try:
         return name, value, _traceback(exception)
     except BaseException:

@@ -9,6 +9,8 @@ for every other import, and leaves no trace in the modules it let through (their
 
 import sys
 
+import _einkorn
+
 _actions = {}
 
 
@@ -64,4 +66,4 @@ class _Loader:
         spec = module.__spec__
         spec.loader = module.__loader__ = self._real
         self._real.exec_module(module)
-        _actions[spec.name](module)
+        _einkorn.hold_interrupts(_actions[spec.name], module)  # all of it or nothing

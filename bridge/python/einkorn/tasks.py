@@ -55,9 +55,12 @@ def run_coroutine(coroutine):
     interrupt = _Interrupt()
     _einkorn.set_interrupt_taker(interrupt.take)
     try:
-        return _run_interruptible(coroutine, interrupt)
+        value = _run_interruptible(coroutine, interrupt)
     finally:
         _einkorn.set_interrupt_taker(None)
+    if interrupt.taken:  # on the last few steps out of there
+        raise KeyboardInterrupt
+    return value
 
 
 def _run_interruptible(coroutine, interrupt):
@@ -142,7 +145,7 @@ def _is_users(frame):
     import selectors
 
     machinery = os.path.dirname(asyncio.__file__)
-    if frame.f_code.co_filename.startswith((machinery, selectors.__file__, __file__)):
+    if frame is None or frame.f_code.co_filename.startswith((machinery, selectors.__file__, __file__)):
         return False
     while frame is not None:
         if frame.f_code is asyncio.Handle._run.__code__:
@@ -168,6 +171,8 @@ def idle(fd):
         loop.stop()
 
     loop.add_reader(fd, stop)
+    # A task may block, and the request that waits for it be interrupted: that ends the task.
+    _einkorn.set_interrupt_taker(_spare_the_loop)
     try:
         while not readable and not loop.is_closed():
             try:
@@ -177,9 +182,15 @@ def idle(fd):
             except SystemExit as error:
                 _report(loop, error)
     finally:
+        _einkorn.set_interrupt_taker(None)
         if not loop.is_closed():
             loop.remove_reader(fd)
     return readable
+
+
+def _spare_the_loop(frame):
+    """Take an interrupt that comes in asyncio's own code between requests: it is not for that."""
+    return not _is_users(frame)
 
 
 def _finish(loop, task):

@@ -5,6 +5,7 @@
 
 #include "bridge/gate.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -189,6 +190,108 @@ Test(gate, a_strangers_signal_and_the_kernels_right_after_it_are_one)
     cr_expect(not(py_interrupted()));
     cr_expect(acknowledged());
     cr_expect(eq(int, py_gate_disarm(), 0));
+}
+
+/* Takes one SIGINT, which the main thread has blocked. */
+static void *take_signal(void *arg)
+{
+    (void)pthread_sigmask(SIG_UNBLOCK, arg, NULL);
+    signal_from_kernel();
+    return arg;
+}
+
+/* Only there does it end a system call that the cell waits in. */
+Test(gate, a_signal_that_another_thread_is_given_goes_on_to_the_main_thread)
+{
+    sigset_t interrupt, before, pending;
+    pthread_t thread;
+    cr_assert(py_gate_request(3) == 0);
+    gate_arm();
+    ask(3);
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+    cr_assert(pthread_create(&thread, NULL, take_signal, &interrupt) == 0);
+    cr_assert(pthread_join(thread, NULL) == 0);
+    cr_expect(not(py_interrupted()), "not for the other thread to decide");
+    cr_assert(sigpending(&pending) == 0);
+    cr_expect(sigismember(&pending, SIGINT), "it waits for the main thread");
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    cr_expect(py_interrupted());
+    cr_expect(acknowledged(), "it came as it was: the kernel's");
+    cr_expect(eq(int, py_gate_disarm(), 0));
+}
+
+Test(gate, between_requests_an_interrupt_hits_the_idle_loop_once_if_a_request_waits_for_it)
+{
+    cr_assert(py_gate_request(3) == 0 && py_gate_request(0) == 0);
+    gate_idle(true);
+    ask(3);
+    signal_from_kernel();
+    cr_expect(not(py_interrupted()), "that request is over");
+    ask(4);
+    signal_from_kernel();
+    cr_expect(py_interrupted());
+    signal_from_kernel();
+    cr_expect(not(py_interrupted()));
+    cr_expect(not(acknowledged()));
+    gate_idle(false);
+    cr_assert(py_gate_request(4) == 0);
+    gate_arm();
+    cr_expect(py_interrupted(), "and the request that it was meant for");
+    cr_expect(acknowledged());
+    cr_expect(eq(int, py_gate_disarm(), 0));
+}
+
+Test(gate, an_interrupt_in_a_finalizer_is_not_lost)
+{
+    cr_assert(py_gate_request(3) == 0);
+    gate_arm();
+    cr_assert(py_exec("import signal\n"
+                      "class C:\n"
+                      "    def __del__(self):\n"
+                      "        signal.raise_signal(signal.SIGINT)\n"
+                      "c = C()\n"));
+    cr_expect(not(py_exec("del c\nfor i in range(1000): pass\nassert False\n")));
+    cr_expect(PyErr_ExceptionMatches(PyExc_KeyboardInterrupt));
+    PyErr_Clear();
+    cr_expect(eq(int, py_gate_disarm(), 0));
+}
+
+Test(gate, a_keyboard_interrupt_that_a_finalizer_raises_itself_stays_there)
+{
+    cr_assert(py_gate_request(3) == 0);
+    gate_arm();
+    cr_assert(py_exec("import sys\n"
+                      "said = []\n"
+                      "sys.stderr = type('S', (), {'write': said.append, 'flush': print})()\n"
+                      "class C:\n"
+                      "    def __del__(self): raise KeyboardInterrupt\n"));
+    cr_expect(py_exec("c = C()\ndel c\nfor i in range(1000): pass\n"
+                      "assert 'KeyboardInterrupt' in ''.join(said)\n"));
+    cr_expect(eq(int, py_gate_disarm(), 0));
+}
+
+static PyObject *py_interrupt_here(PyObject *self, PyObject *argument)
+{
+    (void)self;
+    (void)raise(SIGINT);
+    cr_expect(eq(int, PyErr_CheckSignals(), 0), "held");
+    return Py_NewRef(argument);
+}
+
+Test(gate, what_is_held_is_finished_and_interrupted_after_it)
+{
+    static PyMethodDef method = {"interrupt_here", py_interrupt_here, METH_O, ""};
+    PyObject *function = PyCFunction_New(&method, NULL);
+    cr_assert(py_gate_request(3) == 0);
+    gate_arm();
+    PyObject *value = py_gate_hold(function, Py_True);
+    cr_expect(value == Py_True);
+    cr_expect(py_interrupted());
+    cr_expect(eq(int, py_gate_disarm(), 0));
+    Py_DECREF(function);
+    Py_XDECREF(value);
 }
 
 Test(gate, python_sees_its_own_default_handler)
