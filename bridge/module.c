@@ -23,6 +23,7 @@
 #include "bridge/py_compat.h"
 #include "bridge/runner.h"
 #include "bridge/speaker.h"
+#include "bridge/stacks.h"
 #include "bridge/streams.h"
 #include "bridge/threads.h"
 
@@ -115,15 +116,23 @@ static int py_reset_argv(void)
     return error;
 }
 
-/* Stack dumps at death go to the side pipe, where the kernel looks for them. */
+/*
+ * Stack dumps go to the side pipe, where the kernel looks for them: at death,
+ * and when the kernel wants to know where a worker hangs that does not react.
+ */
 static int py_watch_faults(void)
 {
     PyObject *module = PyImport_ImportModule("faulthandler");
-    PyObject *done =
+    PyObject *enabled =
         module != NULL ? PyObject_CallMethod(module, "enable", "ii", settings.fds.side, 1) : NULL;
+    PyObject *registered =
+        enabled != NULL
+            ? PyObject_CallMethod(module, "register", "iii", STACKS_SIGNAL, settings.fds.side, 1)
+            : NULL;
     Py_XDECREF(module);
-    Py_XDECREF(done);
-    return done != NULL ? 0 : -1;
+    Py_XDECREF(enabled);
+    Py_XDECREF(registered);
+    return registered != NULL ? 0 : -1;
 }
 
 static int py_set_member(PyObject *module, const char *name, PyObject *value_b)

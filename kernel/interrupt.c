@@ -11,9 +11,10 @@
 static int on_timer(zloop_t *loop, int timer, void *arg)
 {
     struct kernel *kernel = arg;
+    bool waits = supervisor_interrupt_again(&kernel->supervisor, kernel->door.memory.page,
+                                            lane_running(&kernel->lane));
 
-    if (!supervisor_interrupt_again(&kernel->supervisor, kernel->door.memory.page,
-                                    lane_running(&kernel->lane))) {
+    if (!stuck_tick(kernel, waits) && !waits) {
         (void)zloop_timer_end(loop, timer);
         kernel->interrupt_timer = -1;
     }
@@ -30,6 +31,7 @@ void interrupt_running(struct kernel *kernel)
     /* Children are a cell's; a completion that is given up is nothing to them. */
     supervisor_interrupt(&kernel->supervisor, kernel->door.memory.page, number,
                          kernel->lane.current->kind == JOB_EXECUTE);
+    stuck_interrupted(kernel, number);
     if (kernel->interrupt_timer == -1) {
         kernel->interrupt_timer =
             zloop_timer(kernel->loop, SUPERVISOR_REPEAT_MS, 0, on_timer, kernel);

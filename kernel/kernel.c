@@ -202,6 +202,7 @@ static void release(struct kernel *kernel)
     comms_release(&kernel->comms);
     input_release(&kernel->input);
     output_release(&kernel->output);
+    stuck_release(&kernel->stuck);
     sockets_close(&kernel->sockets);
     zsys_shutdown(); /* waits for what lingers; after it ZeroMQ holds no memory of ours */
     iopub_release(&kernel->iopub);

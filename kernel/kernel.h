@@ -22,6 +22,7 @@
 #include "kernel/session.h"
 #include "kernel/sockets.h"
 #include "kernel/stall_watch.h"
+#include "kernel/stuck.h"
 #include "kernel/supervisor.h"
 #include "kernel/wire.h"
 
@@ -53,6 +54,7 @@ struct kernel {
 
     enum worker_state worker;
     struct supervisor supervisor;
+    struct stuck stuck;
     struct link_consumer door;
     struct link_sender sender;
     char python_version[32];  /* as pinned, then as the worker says */

@@ -109,11 +109,11 @@ int process_start_time(pid_t pid, uint64_t *ret_ticks)
     return 0;
 }
 
-static bool mask_has_sigint(const char *status, const char *name)
+static bool mask_has(const char *status, const char *name, int signal)
 {
     const char *row = strstr(status, name);
 
-    return row && (strtoull(row + strlen(name), NULL, 16) & (1u << (SIGINT - 1))) != 0;
+    return row && (strtoull(row + strlen(name), NULL, 16) >> (signal - 1) & 1) != 0;
 }
 
 bool process_dies_of_sigint(pid_t pid)
@@ -121,6 +121,14 @@ bool process_dies_of_sigint(pid_t pid)
     char status[4096];
 
     return read_proc(pid, "status", status, sizeof status) == 0 &&
-           !mask_has_sigint(status, "\nSigCgt:") && !mask_has_sigint(status, "\nSigIgn:") &&
-           !mask_has_sigint(status, "\nSigBlk:");
+           !mask_has(status, "\nSigCgt:", SIGINT) && !mask_has(status, "\nSigIgn:", SIGINT) &&
+           !mask_has(status, "\nSigBlk:", SIGINT);
+}
+
+bool process_catches(pid_t pid, int signal)
+{
+    char status[4096];
+
+    return read_proc(pid, "status", status, sizeof status) == 0 &&
+           mask_has(status, "\nSigCgt:", signal);
 }

@@ -19,4 +19,7 @@ int process_start_time(pid_t pid, uint64_t *ret_ticks);
 /* -> true if a SIGINT would end the process: neither caught, ignored, nor blocked. */
 bool process_dies_of_sigint(pid_t pid);
 
+/* -> true if the process has a handler for that signal. */
+bool process_catches(pid_t pid, int signal);
+
 #endif

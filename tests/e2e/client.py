@@ -147,6 +147,13 @@ def members_of_group(pgid):
     return found
 
 
+def readable(fd, timeout):
+    """Waits until a file descriptor, of any number, has something to read. -> whether it has"""
+    poller = select.poll()
+    poller.register(fd, select.POLLIN)
+    return bool(poller.poll(max(0, timeout) * 1000))
+
+
 def wait_gone(pid, timeout=DEADLINE):
     """Waits for the end of any process, ours or not; a zombie has ended. -> whether it did."""
     try:
@@ -154,7 +161,7 @@ def wait_gone(pid, timeout=DEADLINE):
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([fd], [], [], timeout)[0])
+        return readable(fd, timeout)
     finally:
         os.close(fd)
 
@@ -179,7 +186,7 @@ def wait_for_file(path, condition=lambda text: True, timeout=DEADLINE):
             except FileNotFoundError:
                 text = None
             left = end - time.monotonic()
-            if left <= 0 or not select.select([fd], [], [], left)[0]:
+            if left <= 0 or not readable(fd, left):
                 raise AssertionError(f"{path} is not as wanted after {timeout} s: {text!r}")
             os.read(fd, 65536)
     finally:
