@@ -24,6 +24,7 @@
 #include "kernel/stall_watch.h"
 #include "kernel/stuck.h"
 #include "kernel/supervisor.h"
+#include "kernel/time_limit.h"
 #include "kernel/wire.h"
 
 /* Where the worker is in its life. */
@@ -55,6 +56,7 @@ struct kernel {
     enum worker_state worker;
     struct supervisor supervisor;
     struct stuck stuck;
+    struct time_limit time_limit;
     struct link_consumer door;
     struct link_sender sender;
     char python_version[32];  /* as pinned, then as the worker says */

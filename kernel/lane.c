@@ -92,6 +92,7 @@ static void start(struct kernel *kernel, struct job *job)
     if (kernel->worker == WORKER_READY) {
         door_send(kernel, LINK_SHELL, job->count, job->origin->number, job->part, job->parts);
     }
+    time_limit_start(kernel, job);
     iopub_status(&kernel->iopub, job->origin, "busy");
     if (job->kind == JOB_EXECUTE && job->store_history) {
         history_add(&kernel->history, job->count, job->code);
@@ -130,6 +131,7 @@ static void finish(struct kernel *kernel, struct job *job, const char *status, s
     struct lane *self = &kernel->lane;
     uint32_t count = job->store_history ? job->count : last_count(self);
 
+    time_limit_stop(kernel);
     if (job->store_history) {
         self->next_count++;
     }

@@ -122,6 +122,11 @@ static void died(struct kernel *kernel, int outcome)
     struct buffer text = BUFFER_INIT, stack = BUFFER_INIT;
 
     report_outcome(outcome, &text);
+    if (kernel->supervisor.why_killed[0] != '\0') {
+        text.n--; /* its NUL */
+        buffer_printf(&text, " %s", kernel->supervisor.why_killed);
+        buffer_put_char(&text, '\0');
+    }
     report_stack(kernel->door.side, &stack);
     log_error("%s", (const char *)text.p);
     lane_fail(kernel, "KernelDied", (const char *)text.p, (const char *)stack.p);

@@ -95,6 +95,7 @@ int supervisor_spawn(struct supervisor *self, const struct paths *paths,
     (void)close(stdio[0]);
     (void)close(stdio[1]);
     self->interrupt = 0;
+    self->why_killed[0] = '\0';
     self->pidfd = -1;
     if (r < 0) {
         self->pid = 0;

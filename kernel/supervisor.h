@@ -26,6 +26,7 @@ struct supervisor {
     uint64_t interrupt_serial; /* interrupts asked for so far */
     bool interrupt_group;      /* this one is for the other processes of the group too */
     struct buffer interrupted; /* pid_t of each other process that has had this interrupt */
+    char why_killed[160]; /* if the kernel killed it over a cell: "by the kernel: …"; or "" */
 };
 
 /*

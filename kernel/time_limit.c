@@ -1,0 +1,111 @@
+/*
+ * Watches over how long a request takes. Runs in the kernel process, on the
+ * thread of the zloop; one timer, and none where there is no limit.
+ */
+
+#include "kernel/time_limit.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "kernel/interrupt.h"
+#include "kernel/kernel.h"
+#include "kernel/log.h"
+#include "kernel/notice.h"
+
+static int64_t limit_of(const struct kernel *kernel, enum job_kind kind)
+{
+    switch (kind) {
+    case JOB_EXECUTE:
+    case JOB_COMM:
+        return kernel->options->cell_timeout_ms;
+    case JOB_COMPLETE:
+    case JOB_ASK:
+        return TIME_LIMIT_LOOKUP_MS;
+    }
+    return 0;
+}
+
+static bool may_be_killed(enum job_kind kind)
+{
+    return kind == JOB_EXECUTE || kind == JOB_COMM;
+}
+
+static int on_timer(zloop_t *loop, int timer, void *arg);
+
+static void start_timer(struct kernel *kernel, int64_t delay_ms)
+{
+    struct time_limit *self = &kernel->time_limit;
+
+    self->timer = zloop_timer(kernel->loop, (size_t)delay_ms, 1, on_timer, kernel);
+    self->running = self->timer != -1;
+}
+
+static void interrupt(struct kernel *kernel)
+{
+    const struct job *job = kernel->lane.current;
+    char text[128];
+
+    if (may_be_killed(job->kind)) {
+        (void)snprintf(text, sizeof text,
+                       "This ran longer than --cell-timeout %g s: interrupted.\n",
+                       (double)kernel->options->cell_timeout_ms / 1000);
+        notice_publish(kernel, job->origin, slice_of(text));
+        kernel->time_limit.interrupted = true;
+        start_timer(kernel, TIME_LIMIT_GRACE_MS);
+    } else {
+        start_timer(kernel, TIME_LIMIT_LOOKUP_MS);
+    }
+    interrupt_running(kernel);
+}
+
+/* What is published of it is the death report. */
+static void end_worker(struct kernel *kernel)
+{
+    struct supervisor *supervisor = &kernel->supervisor;
+
+    (void)snprintf(supervisor->why_killed, sizeof supervisor->why_killed,
+                   "by the kernel: the cell ran longer than --cell-timeout %g s and did not end "
+                   "within %d s of the interrupt",
+                   (double)kernel->options->cell_timeout_ms / 1000, TIME_LIMIT_GRACE_MS / 1000);
+    log_warning("a cell ran longer than --cell-timeout and did not end: Python is killed");
+    supervisor_signal_group(supervisor, SIGKILL);
+}
+
+static int on_timer(zloop_t *loop, int timer, void *arg)
+{
+    struct kernel *kernel = arg;
+    struct time_limit *self = &kernel->time_limit;
+
+    (void)loop;
+    (void)timer;
+    self->running = false;
+    if (lane_running(&kernel->lane) == 0 || kernel->stopping) {
+        return 0;
+    }
+    if (self->interrupted) {
+        end_worker(kernel);
+    } else {
+        interrupt(kernel);
+    }
+    return 0;
+}
+
+void time_limit_start(struct kernel *kernel, const struct job *job)
+{
+    int64_t limit = limit_of(kernel, job->kind);
+
+    time_limit_stop(kernel);
+    kernel->time_limit.interrupted = false;
+    if (limit > 0) {
+        start_timer(kernel, limit);
+    }
+}
+
+void time_limit_stop(struct kernel *kernel)
+{
+    if (kernel->time_limit.running) {
+        (void)zloop_timer_end(kernel->loop, kernel->time_limit.timer);
+        kernel->time_limit.running = false;
+    }
+}
