@@ -19,6 +19,7 @@
 #include "bridge/py_json.h"
 #include "bridge/speaker.h"
 #include "bridge/streams.h"
+#include "bridge/xalloc.h"
 
 /* Flags of compile(), which have kept their values since 3.8. */
 enum {
@@ -330,6 +331,9 @@ static void py_describe_shortly(PyObject *problem, struct buffer *members)
 /* Runs the exception's own code (__str__), which may hang: armed again. */
 void py_cell_describe(PyObject *problem, struct buffer *members)
 {
+    if (PyErr_GivenExceptionMatches(problem, PyExc_MemoryError)) {
+        (void)xalloc_use_reserve(); /* what filled the memory may live on in the namespace */
+    }
     gate_arm();
     PyObject *facts =
         PyObject_CallFunctionObjArgs(cells.run, half_hook_b(HOOK_DESCRIBE), problem, NULL);

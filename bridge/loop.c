@@ -17,6 +17,7 @@
 #include "bridge/json_text.h"
 #include "bridge/port_link.h"
 #include "bridge/py_compat.h"
+#include "bridge/xalloc.h"
 
 /* Parts of a LINK_SHELL request. */
 enum { PART_TYPE, PART_HEADER, PART_METADATA, PART_CONTENT };
@@ -189,6 +190,7 @@ static int py_next(struct link_request **ret_request)
 
 static int py_serve(struct link_request *request)
 {
+    xalloc_reserve();
     int error = py_gate_request(request->number);
     if (error == 0) {
         error = py_dispatch(request);

@@ -79,6 +79,7 @@ static void spawn_worker(struct kernel *kernel)
         .python = kernel->python,
         .libpython = kernel->options->libpython,
         .max_output = kernel->options->max_output,
+        .memory_limit = kernel->options->memory_limit,
     };
     struct link_fds fds;
     int stdio[2], r;

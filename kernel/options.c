@@ -19,7 +19,11 @@
 #include "kernel/log.h"
 #include "kernel/option_values.h"
 
-enum { MAX_OUTPUT = 1000000, STALL_TIMEOUT_MS = 30 * 1000 };
+enum {
+    MAX_OUTPUT = 1000000,
+    STALL_TIMEOUT_MS = 30 * 1000,
+    MEMORY_LIMIT_MIN = 32 << 20, /* below, Python does not start, for reasons that tell nothing */
+};
 
 enum option_kind {
     OPTION_TEXT,    /* a value, kept as it is */
@@ -419,6 +423,9 @@ static int check(struct parser *self)
     case COMMAND_UNINSTALL:
         return check_place(self);
     case COMMAND_KERNEL:
+        if (options->memory_limit > 0 && options->memory_limit < MEMORY_LIMIT_MIN) {
+            return fail(self, "--memory-limit: Python needs 32M at least");
+        }
         return !self->max_output_given && text != NULL && text[0] != '\0'
                    ? take_count(self, "EINKORN_MAX_OUTPUT", text, &self->options.max_output)
                    : 0;

@@ -15,11 +15,13 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bridge/check.h"
+#include "kernel/log.h"
 #include "kernel/process_group.h"
 #include "kernel/worker_environment.h"
 
@@ -58,6 +60,29 @@ static int spawn(const char *path, char *const argv[], const int stdio[2], pid_t
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     return -r;
+}
+
+/*
+ * RLIMIT_DATA counts what a process can write to and shares with nobody: heap
+ * and anonymous mappings, also stacks of threads. RLIMIT_AS counts addresses, of
+ * which jemalloc, CUDA and 64 MiB arenas of malloc reserve far more than they
+ * use. (Before Linux 4.7 RLIMIT_DATA counted brk only.) The launcher has hardly
+ * begun when this comes, and its limits are Python's and the children's.
+ */
+static void limit_memory(pid_t pid, uint64_t bytes)
+{
+    struct rlimit limit;
+
+    if (bytes == 0 || prlimit(pid, RLIMIT_DATA, NULL, &limit) == -1) {
+        return;
+    }
+    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > bytes) {
+        limit.rlim_max = bytes;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    if (prlimit(pid, RLIMIT_DATA, &limit, NULL) == -1) {
+        log_warning("--memory-limit has no effect: %s", strerror(errno));
+    }
 }
 
 int supervisor_spawn(struct supervisor *self, const struct paths *paths,
@@ -101,6 +126,7 @@ int supervisor_spawn(struct supervisor *self, const struct paths *paths,
         self->pid = 0;
         return r;
     }
+    limit_memory(self->pid, options->memory_limit);
     self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
     if (self->pidfd < 0) {
         r = -errno;

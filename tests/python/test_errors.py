@@ -242,3 +242,15 @@ def test_an_interrupt_of_the_description_leaves_the_name(shell):
     )
     (result,) = shell(code)
     assert (result["ename"], result["evalue"]) == ("Slow", "")
+
+
+def test_a_memory_error_lets_go_of_what_its_frames_hold(shell):
+    code = (
+        "import sys, weakref\nclass Big: pass\n"
+        "def fill():\n    global seen\n    big = Big()\n    seen = weakref.ref(big)\n"
+        "    try:\n        raise MemoryError('inner')\n"
+        "    except MemoryError:\n        raise MemoryError('outer')\nfill()"
+    )
+    results = shell(code, "seen(), type(sys.last_value), sys.last_traceback")
+    assert "line 8" in results[0].plain and "line 10" in results[0].plain
+    assert results[1].text == "(None, <class 'MemoryError'>, None)"

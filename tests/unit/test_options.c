@@ -316,6 +316,7 @@ static const struct {
     {{"--stall-timeout=x"}, "--stall-timeout: \"x\" is not a number of seconds (0: none)"},
     {{"--cell_timeout=-1"}, "--cell-timeout: \"-1\" is not a number of seconds (0: none)"},
     {{"--memory-limit=1X"}, "--memory-limit: \"1X\" is not a size such as 512M or 2G (0: none)"},
+    {{"--memory-limit=31M"}, "--memory-limit: Python needs 32M at least"},
     {{"--on-death=live"}, "--on-death: \"live\" is neither exit nor restart"},
     {{"--restart-in-place"}, "unknown option --restart-in-place; see einkorn --help"},
     {{"--user"}, "unknown option --user; see einkorn --help"},

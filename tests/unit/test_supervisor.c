@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,11 +23,15 @@ struct stage {
     int result; /* of supervisor_spawn */
 };
 
+static uint64_t memory_limit; /* the option */
+
 /* `script` NULL: there is no launcher at all. */
 static void stage_init(struct stage *self, const char *script, const char *libpython)
 {
-    struct supervisor_options options = {
-        .python = "/env/bin/python", .libpython = libpython, .max_output = 123};
+    struct supervisor_options options = {.python = "/env/bin/python",
+                                         .libpython = libpython,
+                                         .max_output = 123,
+                                         .memory_limit = memory_limit};
     char runner[] = "/lib/runner.so", python[] = "/lib/python";
     struct paths paths = {.runner = runner, .python = python};
     struct link_fds fds;
@@ -115,6 +120,26 @@ Test(supervisor, the_launcher_is_told_all_it_needs)
         expect_line(text, "\n--max-output\n123\n");
         expect_line(text, "%s", rows[i].tail);
         cr_assert_str_eq(strstr(text, "--python\n"), rows[i].tail);
+        stage_release(&stage);
+    }
+}
+
+Test(supervisor, the_memory_limit_is_the_workers_for_good_and_not_ours)
+{
+    static const uint64_t limits[] = {0, UINT64_C(1) << 30};
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        struct rlimit ours, worker;
+        struct stage stage;
+
+        memory_limit = limits[i];
+        stage_init(&stage, "#!/bin/sh\nexec sleep 60", NULL);
+        cr_assert_eq(stage.result, 0);
+        cr_assert(prlimit(stage.supervisor.pid, RLIMIT_DATA, NULL, &worker) == 0);
+        cr_assert(getrlimit(RLIMIT_DATA, &ours) == 0);
+        cr_expect_eq(worker.rlim_cur, limits[i] != 0 ? limits[i] : ours.rlim_cur);
+        cr_expect_eq(worker.rlim_max, limits[i] != 0 ? limits[i] : ours.rlim_max);
+        cr_expect_neq(ours.rlim_max, UINT64_C(1) << 30);
         stage_release(&stage);
     }
 }

@@ -109,7 +109,20 @@ def describe(exception):
     sys.last_type, sys.last_value = type(exception), exception
     sys.last_traceback = BaseException.__traceback__.__get__(exception)
     sys.last_exc = exception
-    return errors.describe(exception)
+    facts = errors.describe(exception)
+    if issubclass(type(exception), MemoryError):
+        _let_go(exception)
+    return facts
+
+
+def _let_go(exception):
+    """Drop the frames of a MemoryError: their variables are what fills the memory."""
+    sys.last_traceback = None
+    seen = set()
+    while exception is not None and id(exception) not in seen:
+        seen.add(id(exception))
+        BaseException.__traceback__.__set__(exception, None)
+        exception = BaseException.__context__.__get__(exception)
 
 
 def expressions(pairs):
