@@ -169,7 +169,7 @@ struct link_fds {
     int bell;    /* eventfd */
     int request; /* the worker's end of the socketpair */
     int pipe[2]; /* dups of both pipes' read ends, to ask how many bytes wait */
-    int side;    /* write end of the side pipe */
+    int side;    /* write end of the side pipe, O_NONBLOCK */
 };
 
 /* "7,8,9,10,11,12": how the fds are named on a command line. */

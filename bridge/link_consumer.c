@@ -34,6 +34,22 @@ static int make_pipe(int *ret_read, int *ret_write)
     return set_nonblocking(fds[0]);
 }
 
+/*
+ * A dying worker writes its last words here, and nobody reads them before it is
+ * dead: so the pipe is large (all threads that faulthandler shows, with all
+ * their frames, are 600 KB), and beyond that words are lost, not the end.
+ */
+static int make_side_pipe(int *ret_read, int *ret_write)
+{
+    enum { SIDE_ROOM = 1 << 20 }; /* a pipe of this size costs what is in it */
+    int r = make_pipe(ret_read, ret_write);
+    if (r == 0) {
+        (void)fcntl(*ret_write, F_SETPIPE_SZ, SIDE_ROOM); /* refused: 64 KiB have to do */
+        r = set_nonblocking(*ret_write);
+    }
+    return r;
+}
+
 /* All fds of both ends; what was made is in the structs, also on failure. */
 static int make_fds(struct link_consumer *self, struct link_fds *fds, int stdio[2])
 {
@@ -58,7 +74,7 @@ static int make_fds(struct link_consumer *self, struct link_fds *fds, int stdio[
         }
     }
     if (r == 0) {
-        r = make_pipe(&self->side, &fds->side);
+        r = make_side_pipe(&self->side, &fds->side);
     }
     const int inherited[] = {fds->memory, fds->request, fds->side}; /* dups are so by birth */
     for (size_t i = 0; r == 0 && i < sizeof inherited / sizeof inherited[0]; i++) {

@@ -8,6 +8,7 @@
 #include "bridge/loop.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "bridge/answer.h"
 #include "bridge/cell.h"
@@ -218,7 +219,9 @@ int py_loop_run(void)
             return -1;
         }
         if (error != 0 && error != LINK_EINTERRUPTED) {
-            PyErr_Format(PyExc_RuntimeError, "einkorn: the door failed: error %d", error);
+            PyErr_Format(PyExc_RuntimeError, "einkorn: the way to the kernel is broken: %s%s",
+                         error <= LINK_ECORRUPT ? "bad data" : strerror(-error),
+                         error == -EBADF ? ", somebody closed its descriptors" : "");
             return -1;
         }
     }

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "bridge/api.h"
 #include "bridge/cell.h"
+#include "bridge/fatal.h"
 #include "bridge/forked.h"
 #include "bridge/gate.h"
 #include "bridge/half.h"
@@ -118,21 +120,29 @@ static int py_reset_argv(void)
 
 /*
  * Stack dumps go to the side pipe, where the kernel looks for them: at death,
- * and when the kernel wants to know where a worker hangs that does not react.
+ * and when the kernel wants to know where a worker hangs that does not react. A
+ * used up RLIMIT_CPU is one more death; the last argument lets it be one.
  */
 static int py_watch_faults(void)
 {
     PyObject *module = PyImport_ImportModule("faulthandler");
+    int side = settings.fds.side;
+    fatal_install_behind(side);
     PyObject *enabled =
-        module != NULL ? PyObject_CallMethod(module, "enable", "ii", settings.fds.side, 1) : NULL;
-    PyObject *registered =
-        enabled != NULL
-            ? PyObject_CallMethod(module, "register", "iii", STACKS_SIGNAL, settings.fds.side, 1)
-            : NULL;
+        module != NULL ? PyObject_CallMethod(module, "enable", "ii", side, 1) : NULL;
+    fatal_install_before();
+    PyObject *stacks = enabled != NULL
+                           ? PyObject_CallMethod(module, "register", "iii", STACKS_SIGNAL, side, 1)
+                           : NULL;
+    PyObject *limit = stacks != NULL
+                          ? PyObject_CallMethod(module, "register", "iiii", SIGXCPU, side, 1, 1)
+                          : NULL;
+    int error = limit != NULL ? 0 : -1;
     Py_XDECREF(module);
     Py_XDECREF(enabled);
-    Py_XDECREF(registered);
-    return registered != NULL ? 0 : -1;
+    Py_XDECREF(stacks);
+    Py_XDECREF(limit);
+    return error;
 }
 
 static int py_set_member(PyObject *module, const char *name, PyObject *value_b)
@@ -211,18 +221,25 @@ static int py_start(PyObject *module)
     return py_streams_flush_others() != 0 ? -1 : py_say_ready();
 }
 
+/* What the exception that ends us says is shown by the kernel's death report: fd 2. */
+static void py_speak_on_fd2(void)
+{
+    PyObject *stderr_b = PySys_GetObject("__stderr__");
+    if (stderr_b != NULL) {
+        (void)PySys_SetObject("stderr", stderr_b);
+    }
+}
+
 static PyObject *py_run(PyObject *module, PyObject *unused)
 {
     (void)unused;
     if (py_start(module) != 0) {
-        /* Nobody shows what this says but the kernel's death report: fd 2. */
-        PyObject *stderr_b = PySys_GetObject("__stderr__");
-        if (stderr_b != NULL) {
-            (void)PySys_SetObject("stderr", stderr_b);
-        }
+        py_speak_on_fd2();
         return NULL;
     }
+    fatal_prepare();
     if (py_loop_run() != 0) {
+        py_speak_on_fd2();
         return NULL;
     }
     Py_RETURN_NONE;

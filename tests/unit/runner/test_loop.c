@@ -99,7 +99,7 @@ Test(loop, a_door_that_speaks_nonsense_ends_the_worker_as_a_failure)
     worker_start(&worker, "0");
     cr_assert(eq(sz, (size_t)write(worker.door.request, garbage, sizeof garbage), sizeof garbage));
     worker_until(&worker, LINK_KIND_END);
-    expect_in(&worker.text[1], "einkorn: the door failed", "stderr");
+    expect_in(&worker.text[1], "einkorn: the way to the kernel is broken", "stderr");
     cr_expect(eq(int, worker_outcome(&worker), 1));
     worker_release(&worker);
 }
