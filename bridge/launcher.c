@@ -155,6 +155,7 @@ int main(int argc, char **argv)
 {
     struct launcher self = parse(argc, argv);
     guard_against_orphaning(self.kernel_pid);
+    launcher_volunteer_for_oom();
     (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* order of C code's lines and Python's */
     if (access(self.python, X_OK) != 0) {
         launcher_fail(LAUNCHER_EPYTHON, "%s: %s", self.python, strerror(errno));

@@ -44,4 +44,7 @@ void launcher_check_version(const char *python, const char *version);
 /* Becomes the stock interpreter, which imports the runner. Returns only on failure, -errno. */
 int launcher_exec_stock(const struct launcher *self);
 
+/* Out of memory, this process shall be killed rather than the kernel process. */
+void launcher_volunteer_for_oom(void);
+
 #endif
