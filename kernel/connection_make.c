@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bridge/buffer.h"
@@ -31,23 +30,6 @@ enum { KEY_BYTES = 16 }; /* of a key that we make */
 
 /* ---- making one ----------------------------------------------------------------- */
 
-/* mkdir -p; what we make is ours alone, as Jupyter has it. -> 0, -errno. */
-static int make_directories(char *path)
-{
-    char *end = path;
-    do {
-        end += 1 + strcspn(end + 1, "/");
-        char kept = *end;
-        *end = '\0';
-        int error = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
-        *end = kept;
-        if (error != 0) {
-            return error;
-        }
-    } while (*end != '\0');
-    return 0;
-}
-
 /* A name in Jupyter's runtime directory. -> 0 and the path, owned. */
 static int default_path(char error_text[CONNECTION_ERROR_MAX], char **ret_path)
 {
@@ -58,7 +40,7 @@ static int default_path(char error_text[CONNECTION_ERROR_MAX], char **ret_path)
                        "no directory for a connection file: set JUPYTER_RUNTIME_DIR or HOME");
         return error;
     }
-    error = make_directories(directory);
+    error = runtime_directory_make(directory);
     if (error != 0) {
         (void)snprintf(error_text, CONNECTION_ERROR_MAX, "cannot make the directory %.300s: %s",
                        directory, strerror(-error));

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 int runtime_directory(char *ret_path, size_t size)
 {
@@ -31,4 +33,34 @@ int runtime_directory(char *ret_path, size_t size)
         }
     }
     return -ENOENT;
+}
+
+int runtime_directory_make(char *path)
+{
+    char *end = path;
+    do {
+        end += 1 + strcspn(end + 1, "/");
+        char kept = *end;
+        *end = '\0';
+        int error = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+        *end = kept;
+        if (error != 0) {
+            return error;
+        }
+    } while (*end != '\0');
+    return 0;
+}
+
+int runtime_directory_own(char *ret_path, size_t size)
+{
+    static const char own[] = "/einkorn";
+    if (size <= sizeof own) {
+        return -ENAMETOOLONG;
+    }
+    int error = runtime_directory(ret_path, size - sizeof own);
+    if (error != 0) {
+        return error;
+    }
+    memcpy(ret_path + strlen(ret_path), own, sizeof own);
+    return runtime_directory_make(ret_path);
 }

@@ -11,4 +11,18 @@
  */
 int runtime_directory(char *ret_path, size_t size);
 
+/*
+ * Makes a directory and those above it; what is made is for the user alone. The
+ * path is written to meanwhile. -> 0, -errno.
+ */
+int runtime_directory_make(char *path);
+
+/*
+ * "einkorn" in the runtime directory, for death reports and the markers of
+ * running cells; made if it is not there. A directory of its own, since Jupyter
+ * takes any file beside the connection files whose name has a kernel's id in it
+ * for a connection file. -> 0, -errno.
+ */
+int runtime_directory_own(char *ret_path, size_t size);
+
 #endif
