@@ -73,6 +73,18 @@ void comms_note(struct comms *self, struct slice type, struct slice content)
     }
 }
 
+bool comms_close_next(struct comms *self, struct buffer *ret_content)
+{
+    if (!self->first) {
+        return false;
+    }
+    buffer_put_text(ret_content, "{\"comm_id\":");
+    buffer_put_slice(ret_content, self->first->id);
+    buffer_put_text(ret_content, ",\"data\":{}}");
+    remove_at(self, &self->first);
+    return true;
+}
+
 void comms_put_info(const struct comms *self, struct slice target, struct buffer *ret_member)
 {
     const char *comma = "";

@@ -7,6 +7,7 @@
  * comm_close pass, from both sides, and so can tell while a cell runs.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "bridge/buffer.h"
@@ -28,6 +29,12 @@ void comms_release(struct comms *self);
  * comm_id, and other types, change nothing.
  */
 void comms_note(struct comms *self, struct slice type, struct slice content);
+
+/*
+ * Takes one of the open comms off the list and appends the content of the
+ * comm_close that says so. -> false: there is none.
+ */
+bool comms_close_next(struct comms *self, struct buffer *ret_content);
 
 /* Appends `"comms":{…}`; `target`, a raw JSON string, leaves only its own. target.n 0: all. */
 void comms_put_info(const struct comms *self, struct slice target, struct buffer *ret_member);

@@ -55,3 +55,22 @@ Test(comms, a_target_leaves_its_own)
     buffer_release(&member);
     comms_release(&comms);
 }
+
+Test(comms, each_is_closed_once)
+{
+    struct comms comms = {.first = NULL};
+    struct buffer content = BUFFER_INIT;
+
+    comms_note(&comms, slice_of("comm_open"),
+               slice_of("{\"comm_id\":\"a\",\"target_name\":\"t\"}"));
+    comms_note(&comms, slice_of("comm_open"),
+               slice_of("{\"comm_id\":\"b\",\"target_name\":\"u\"}"));
+    cr_assert(comms_close_next(&comms, &content));
+    cr_assert(comms_close_next(&comms, &content));
+    cr_assert_not(comms_close_next(&comms, &content));
+    buffer_put_char(&content, '\0');
+    cr_assert_str_eq((const char *)content.p, "{\"comm_id\":\"b\",\"data\":{}}"
+                                              "{\"comm_id\":\"a\",\"data\":{}}");
+    cr_assert_eq(comms.count, 0);
+    buffer_release(&content);
+}
