@@ -25,6 +25,7 @@
 #include "kernel/kernel.h"
 #include "kernel/log.h"
 #include "kernel/trim.h"
+#include "kernel/worker_death.h"
 
 enum {
     REPLY_DEPTH_MAX = 256, /* nesting of a reply that Python made */
@@ -61,6 +62,9 @@ static int on_stream(struct kernel *kernel, const struct link_item *item,
     int stream = item->is_stderr ? 1 : 0;
 
     (void)parts;
+    if (item->from_pipe && item->is_stderr) {
+        worker_death_note_fd2(kernel, item->payload);
+    }
     if (item->from_pipe && kernel->worker == WORKER_STARTING) {
         if (kernel->start_text.n + item->payload.n <= DOOR_START_TEXT_MAX) {
             buffer_put_slice(&kernel->start_text, item->payload);
@@ -211,6 +215,7 @@ static void end_corrupt_worker(struct kernel *kernel)
 {
     if (!kernel->door_corrupt) {
         kernel->door_corrupt = true;
+        kernel->ended_because = "it had broken the format of the shared memory";
         log_error("the Python process broke the format of the shared memory; it is ended");
         supervisor_signal_group(&kernel->supervisor, SIGKILL);
     }
@@ -382,6 +387,27 @@ void door_await(struct kernel *kernel)
     if (kernel->await_us != 0) {
         pump(kernel);
     }
+}
+
+void door_close(struct kernel *kernel)
+{
+    zmq_pollitem_t item = {.fd = kernel->door.request, .events = ZMQ_POLLOUT};
+
+    watch(kernel, false);
+    if (kernel->door_timer != -1) {
+        (void)zloop_timer_end(kernel->loop, kernel->door_timer);
+        kernel->door_timer = -1;
+    }
+    if (kernel->sender_watched) {
+        zloop_poller_end(kernel->loop, &item);
+        kernel->sender_watched = false;
+    }
+    kernel->in_round = false;
+    kernel->door_quiet = false;
+    kernel->await_us = 0;
+    kernel->door_corrupt = false;
+    link_sender_release(&kernel->sender);
+    link_consumer_release(&kernel->door);
 }
 
 /* ---- requests to the worker ---------------------------------------------------- */

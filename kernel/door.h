@@ -26,6 +26,12 @@ void door_start(struct kernel *kernel);
 void door_drain(struct kernel *kernel);
 
 /*
+ * Takes the door out of the loop and frees it: the worker is gone, what it said
+ * is handled, and another one will have a door of its own.
+ */
+void door_close(struct kernel *kernel);
+
+/*
  * Queues a request for the worker (link_sender_put) and sees that it gets out.
  * After a LINK_SHELL no bell rings until the door has been looked at: from
  * outside of the door's own handlers, door_await must follow.

@@ -98,6 +98,11 @@ static void message_destroy(struct iopub_message **self_p)
     free(self);
 }
 
+void iopub_session_changed(struct iopub *self)
+{
+    (void)snprintf(self->prefix, sizeof self->prefix, "kernel.%s.", self->session->id);
+}
+
 void iopub_init(struct iopub *self, void *socket, struct session *session, struct signer *signer)
 {
     memset(self, 0, sizeof *self);
@@ -105,7 +110,7 @@ void iopub_init(struct iopub *self, void *socket, struct session *session, struc
     self->session = session;
     self->signer = signer;
     self->last = &self->first;
-    (void)snprintf(self->prefix, sizeof self->prefix, "kernel.%s.", session->id);
+    iopub_session_changed(self);
 }
 
 void iopub_release(struct iopub *self)

@@ -38,6 +38,9 @@ struct iopub {
 /* Takes the signer. The caller sets on_busy. */
 void iopub_init(struct iopub *self, void *socket, struct session *session, struct signer *signer);
 
+/* The session has another id: topics have it from now on. */
+void iopub_session_changed(struct iopub *self);
+
 /*
  * Drops what is queued. Call it after the socket is closed: ZeroMQ's threads
  * count `unsent` down until then.

@@ -9,6 +9,7 @@
 #include "kernel/kernel.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 
 #include "bridge/xalloc.h"
@@ -17,7 +18,9 @@
 #include "kernel/log.h"
 #include "kernel/parent_watch.h"
 #include "kernel/python_path.h"
+#include "kernel/restart.h"
 #include "kernel/router.h"
+#include "kernel/runtime_directory.h"
 #include "kernel/signals.h"
 #include "kernel/stop.h"
 
@@ -72,8 +75,7 @@ static void watch_fd(struct kernel *kernel, int fd, zloop_fn *handler)
     }
 }
 
-/* The worker, at the other end of a new door. A failure is told to whoever runs a cell. */
-static void spawn_worker(struct kernel *kernel)
+void kernel_start_worker(struct kernel *kernel)
 {
     struct supervisor_options options = {
         .python = kernel->python,
@@ -98,6 +100,33 @@ static void spawn_worker(struct kernel *kernel)
         kernel->worker = WORKER_BROKEN;
     }
     link_sender_init(&kernel->sender, &kernel->door);
+    kernel->worker_started_ms = kernel_now_ms();
+    memory_group_read("", &kernel->memory);
+}
+
+void kernel_watch_worker(struct kernel *kernel)
+{
+    watch_fd(kernel, kernel->supervisor.pidfd, on_worker_end);
+    if (kernel->worker != WORKER_BROKEN) {
+        door_start(kernel);
+    }
+}
+
+/* From now on the next kernel can tell which cell this one ran; what did the one before run? */
+static void open_marker(struct kernel *kernel)
+{
+    struct buffer notice = BUFFER_INIT;
+    char directory[PATH_MAX];
+    size_t n;
+
+    if (runtime_directory_own(directory, sizeof directory) == 0) {
+        cell_marker_open(&kernel->marker, directory, kernel->connection.path, &kernel->memory,
+                         &notice);
+    }
+    if (notice.n > 0) {
+        log_warning("%s", (const char *)notice.p);
+        kernel->notice = (char *)buffer_detach(&notice, &n);
+    }
 }
 
 /* The version as pinned, or what the library's name tells, until Python says it. */
@@ -159,13 +188,10 @@ static void run_loop(struct kernel *kernel)
     kernel->loop = zloop_new();
     zloop_set_nonstop(kernel->loop, true);
     watch_fd(kernel, kernel->signal_fd, on_signal);
-    watch_fd(kernel, kernel->supervisor.pidfd, on_worker_end);
     watch_fd(kernel, kernel->parent_fd, on_parent_end);
     router_start(kernel);
     iopub_status(&kernel->iopub, NULL, "starting");
-    if (kernel->worker != WORKER_BROKEN) {
-        door_start(kernel);
-    }
+    kernel_watch_worker(kernel);
     (void)zloop_start(kernel->loop);
     zloop_destroy(&kernel->loop);
 }
@@ -187,6 +213,7 @@ static void init(struct kernel *kernel, const struct options *options)
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
     kernel->signal_fd = signals_open(); /* before there is any thread */
     kernel->parent_fd = -1;
+    cell_marker_init(&kernel->marker);
     lane_init(&kernel->lane);
     input_init(&kernel->input);
     guess_version(kernel);
@@ -198,6 +225,11 @@ static void release(struct kernel *kernel)
         supervisor_signal_group(&kernel->supervisor, SIGKILL);
         supervisor_reap(&kernel->supervisor);
     }
+    restart_release(kernel);
+    cell_marker_release(&kernel->marker);
+    buffer_release(&kernel->fd2);
+    buffer_release(&kernel->death_report);
+    free(kernel->notice);
     lane_release(&kernel->lane);
     history_release(&kernel->history);
     comms_release(&kernel->comms);
@@ -237,7 +269,7 @@ int kernel_run(const struct options *options)
     } else if (connection_read(options->connection_file, &kernel->connection, error) < 0) {
         log_error("%s", error);
     } else {
-        spawn_worker(kernel); /* before all else: Python is what takes time to start */
+        kernel_start_worker(kernel); /* before all else: Python is what takes time to start */
         init_czmq();
         session_init(&kernel->session, getenv("USER"));
         kernel->parent_fd = parent_watch_open(getenv("JPY_PARENT_PID"));
@@ -247,6 +279,7 @@ int kernel_run(const struct options *options)
             log_error("%s", error);
             status = EXIT_FAILURE;
         } else {
+            open_marker(kernel);
             run_loop(kernel);
             status = kernel->exit_status;
         }

@@ -9,6 +9,7 @@
 #include <czmq.h>
 
 #include "bridge/link.h"
+#include "kernel/cell_marker.h"
 #include "kernel/comms.h"
 #include "kernel/connection.h"
 #include "kernel/history.h"
@@ -63,6 +64,19 @@ struct kernel {
     struct buffer start_text; /* what the worker wrote to fd 1 and 2 before it was ready */
     char *start_error;        /* WORKER_BROKEN: why, and what to do */
 
+    long long worker_started_ms; /* CLOCK_MONOTONIC */
+    struct memory_group memory;  /* when the worker was started */
+    const char *ended_because;   /* why the kernel killed the worker, not owned; NULL: it did not */
+    struct buffer fd2;           /* the end of what the running cell wrote to fd 2 */
+    struct buffer death_report;  /* of a death that may still prove to be a shutdown */
+    pid_t dead_pid;              /* whose report that is */
+    unsigned soon_deaths;        /* of workers in a row that died soon after their start */
+    bool restarting;             /* clients have not been told yet that a new worker is there */
+    struct supervisor leaving;   /* a dead worker that was replaced, while its group lives */
+    long long leaving_ms;        /* when its group was told to end; 0: not yet */
+    struct cell_marker marker;   /* which cell runs, for the kernel after us */
+    char *notice;                /* what became of the kernel before us, for the first cell; NULL */
+
     zloop_t *loop;
     int signal_fd;
     int parent_fd;       /* pidfd of who started us; -1: nobody is watched */
@@ -92,6 +106,15 @@ struct kernel {
 
 /* Runs a kernel from its options to its end. -> the process's exit status, or a negative signal. */
 int kernel_run(const struct options *options);
+
+/*
+ * The worker, at the other end of a new door. A failure is told to whoever runs a
+ * cell (WORKER_BROKEN).
+ */
+void kernel_start_worker(struct kernel *kernel);
+
+/* Puts the worker's end and the door into the loop. */
+void kernel_watch_worker(struct kernel *kernel);
 
 /* Milliseconds of CLOCK_MONOTONIC. */
 long long kernel_now_ms(void);

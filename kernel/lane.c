@@ -22,6 +22,7 @@
 #include "kernel/router.h"
 #include "kernel/signals.h"
 #include "kernel/stop.h"
+#include "kernel/worker_death.h"
 
 void lane_init(struct lane *self)
 {
@@ -49,6 +50,7 @@ void lane_release(struct lane *self)
     struct job *job;
 
     abort_window_release(&self->window);
+    origin_unref(&self->last_cell);
     job_destroy(&self->current);
     while ((job = take_first(self))) {
         job_destroy(&job);
@@ -78,6 +80,22 @@ static void publish_input(struct kernel *kernel, const struct job *job)
     buffer_release(&content);
 }
 
+/* A cell begins: what is noted of it, and its execute_input. */
+static void start_cell(struct kernel *kernel, struct job *job)
+{
+    cell_marker_set(&kernel->marker, job->count);
+    buffer_clear(&kernel->fd2);
+    if (job->store_history) {
+        history_add(&kernel->history, job->count, job->code);
+    }
+    if (!job->silent) {
+        origin_unref(&kernel->lane.last_cell);
+        kernel->lane.last_cell = origin_ref(job->origin);
+        publish_input(kernel, job);
+        worker_death_tell_notice(kernel, job->origin);
+    }
+}
+
 /* Over to Python, which starts at once; meanwhile busy, and execute_input of a cell. */
 static void start(struct kernel *kernel, struct job *job)
 {
@@ -94,11 +112,8 @@ static void start(struct kernel *kernel, struct job *job)
     }
     time_limit_start(kernel, job);
     iopub_status(&kernel->iopub, job->origin, "busy");
-    if (job->kind == JOB_EXECUTE && job->store_history) {
-        history_add(&kernel->history, job->count, job->code);
-    }
-    if (job->kind == JOB_EXECUTE && !job->silent) {
-        publish_input(kernel, job);
+    if (job->kind == JOB_EXECUTE) {
+        start_cell(kernel, job);
     }
 }
 
@@ -109,7 +124,7 @@ void lane_run(struct kernel *kernel)
     if (!self->current && self->first) {
         signals_take(kernel); /* what came before the request is not meant for it */
     }
-    while (!self->current && self->first && !kernel->stopping &&
+    while (!self->current && self->first && !kernel->stopping && !kernel->restarting &&
            (kernel->worker == WORKER_READY || kernel->worker == WORKER_BROKEN)) {
         struct job *job = take_first(self);
 
@@ -134,6 +149,9 @@ static void finish(struct kernel *kernel, struct job *job, const char *status, s
     time_limit_stop(kernel);
     if (job->store_history) {
         self->next_count++;
+    }
+    if (job->kind == JOB_EXECUTE) {
+        cell_marker_set(&kernel->marker, 0);
     }
     job_reply(kernel, job, count, status, members, facts);
     iopub_status(&kernel->iopub, job->origin, "idle");
@@ -272,4 +290,18 @@ void lane_fail(struct kernel *kernel, const char *ename, const char *evalue, con
     job_destroy(&self->current);
     buffer_release(&error);
     buffer_release(&content);
+}
+
+void lane_die(struct kernel *kernel, const char *ename, const char *evalue, const char *detail)
+{
+    struct lane *self = &kernel->lane;
+    struct job *aborted;
+
+    router_drain(kernel);
+    aborted = take_kind(self, JOB_EXECUTE);
+    if (self->current && self->current->kind == JOB_EXECUTE) {
+        abort_window_open(&self->window, self->current->origin->header, self->current->arrived_us);
+    }
+    lane_fail(kernel, ename, evalue, detail);
+    refuse_all(kernel, aborted);
 }

@@ -22,6 +22,7 @@ struct lane {
     struct job *first, **last;
     uint32_t next_count;        /* of the next cell that counts; starts at 1 */
     struct abort_window window; /* after an error: requests that are still on their way */
+    struct origin *last_cell;   /* that was shown; NULL: none was */
 };
 
 void lane_init(struct lane *self);
@@ -52,6 +53,9 @@ void lane_done(struct kernel *kernel, uint64_t number, struct slice content, str
  * traceback.
  */
 void lane_fail(struct kernel *kernel, const char *ename, const char *evalue, const char *detail);
+
+/* The same for a worker that is dead: the cells that were sent before that are aborted. */
+void lane_die(struct kernel *kernel, const char *ename, const char *evalue, const char *detail);
 
 /* All that wait are refused. */
 void lane_abort(struct kernel *kernel);

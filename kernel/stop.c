@@ -12,11 +12,13 @@
 #include <signal.h>
 
 #include "bridge/xalloc.h"
+#include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/interrupt.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
 #include "kernel/report.h"
+#include "kernel/worker_death.h"
 
 const char *stop_reply(bool restart)
 {
@@ -26,22 +28,31 @@ const char *stop_reply(bool restart)
 
 static void finish(struct kernel *kernel)
 {
+    worker_death_settle(kernel);
     supervisor_reap(&kernel->supervisor);
     kernel->finished = true;
+}
+
+bool stop_group(const struct supervisor *supervisor, long long *since_ms)
+{
+    if (supervisor_others(supervisor) == 0) {
+        return true;
+    }
+    if (*since_ms == 0) {
+        *since_ms = kernel_now_ms();
+        supervisor_signal_group(supervisor, SIGTERM);
+    } else if (kernel_now_ms() - *since_ms >= STOP_GROUP_MS) {
+        supervisor_signal_group(supervisor, SIGKILL);
+    }
+    return false;
 }
 
 /* The worker is gone: the rest of its group follows. */
 static void end_group(struct kernel *kernel)
 {
-    if (supervisor_others(&kernel->supervisor) == 0) {
-        if (kernel_now_ms() >= kernel->linger_until_ms) {
-            finish(kernel);
-        }
-    } else if (kernel->group_ms == 0) {
-        kernel->group_ms = kernel_now_ms();
-        supervisor_signal_group(&kernel->supervisor, SIGTERM);
-    } else if (kernel_now_ms() - kernel->group_ms >= STOP_GROUP_MS) {
-        supervisor_signal_group(&kernel->supervisor, SIGKILL);
+    if (stop_group(&kernel->supervisor, &kernel->group_ms) &&
+        kernel_now_ms() >= kernel->linger_until_ms) {
+        finish(kernel);
     }
 }
 
@@ -93,6 +104,7 @@ void stop_by_exit(struct kernel *kernel)
 void stop_announce(struct kernel *kernel)
 {
     kernel->linger_until_ms = 0;
+    worker_death_was_shutdown(kernel);
     if (!kernel->stopping) {
         output_flush(&kernel->output);
         iopub_publish(&kernel->iopub, "shutdown_reply", NULL, slice_of("{}"),
@@ -102,11 +114,11 @@ void stop_announce(struct kernel *kernel)
 }
 
 /* It never became ready: the kernel stays, to tell everybody who asks. */
-static void start_failed(struct kernel *kernel, int outcome)
+static void start_failed(struct kernel *kernel, const struct death *death)
 {
     struct buffer text = BUFFER_INIT;
 
-    report_start(outcome, buffer_slice(&kernel->start_text), kernel->python, &text);
+    report_start(death, buffer_slice(&kernel->start_text), kernel->python, &text);
     log_error("%s", (const char *)text.p);
     kernel->start_error = xstrdup((const char *)text.p);
     buffer_release(&text);
@@ -116,40 +128,42 @@ static void start_failed(struct kernel *kernel, int outcome)
     lane_run(kernel);
 }
 
-/* It died: the cell that ran learns of it, then the kernel ends as it did. */
-static void died(struct kernel *kernel, int outcome)
+/* All that is known of the worker's end; its last words are handled. */
+static void examine(struct kernel *kernel, struct death *ret_death)
 {
-    struct buffer text = BUFFER_INIT, stack = BUFFER_INIT;
+    const struct job *job = kernel->lane.current;
 
-    report_outcome(outcome, &text);
-    if (kernel->supervisor.why_killed[0] != '\0') {
-        text.n--; /* its NUL */
-        buffer_printf(&text, " %s", kernel->supervisor.why_killed);
-        buffer_put_char(&text, '\0');
-    }
-    report_stack(kernel->door.side, &stack);
-    log_error("%s", (const char *)text.p);
-    lane_fail(kernel, "KernelDied", (const char *)text.p, (const char *)stack.p);
-    buffer_release(&text);
-    buffer_release(&stack);
-    stop_begin(kernel, outcome != 0 ? outcome : 1);
+    death_init(ret_death, kernel->supervisor.pid);
+    death_read_words(ret_death, kernel->door.side);
+    ret_death->reason = kernel->ended_because;
+    ret_death->in_cell = job && job->kind == JOB_EXECUTE;
+    ret_death->ran_ms = job ? (clock_us(CLOCK_MONOTONIC) - job->started_us) / 1000 : 0;
+    ret_death->before = kernel->memory;
+    memory_group_read("", &ret_death->after);
+    buffer_put_slice(&ret_death->fd2, buffer_slice(&kernel->fd2));
 }
 
 void stop_worker_gone(struct kernel *kernel)
 {
-    int outcome = supervisor_outcome(&kernel->supervisor);
+    struct death death;
     bool was_starting;
 
     door_drain(kernel);
+    examine(kernel, &death);
     was_starting = kernel->worker == WORKER_STARTING;
     kernel->worker = WORKER_GONE;
+    if (!kernel->stopping && !was_starting && death_was_wanted(&death)) {
+        log_info("Python was told to end, and the kernel ends with it");
+        stop_announce(kernel);
+    }
     if (kernel->stopping) {
         lane_fail(kernel, "KernelShutdown", "the kernel was shut down while this cell ran", NULL);
     } else if (was_starting) {
-        start_failed(kernel, outcome);
+        start_failed(kernel, &death);
     } else {
-        died(kernel, outcome);
+        worker_death(kernel, &death);
     }
+    death_release(&death);
     output_flush(&kernel->output);
     if (kernel->stopping) {
         end_group(kernel);

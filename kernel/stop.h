@@ -7,14 +7,15 @@
  * Wanted: no new request, an interrupt for the running one, the end of the
  * request socket, upon which Python finishes and runs its atexit handlers.
  * STOP_CELL_MS after the start a cell that still runs is given up, STOP_HARD_MS
- * after it everything is killed. Not wanted (the worker died): the running cell
- * gets its output and the reason, and the kernel ends as the worker did.
- * In both cases nothing of the worker's group is left running.
+ * after it everything is killed. A worker that ends by SIGTERM was told to by
+ * somebody who wants the end of all of it. Not wanted: worker_death.h.
+ * In all cases nothing of the worker's group is left running.
  */
 
 #include <stdbool.h>
 
 struct kernel;
+struct supervisor;
 
 enum {
     STOP_CELL_MS = 800,
@@ -36,6 +37,13 @@ void stop_by_exit(struct kernel *kernel);
 
 /* Begins it without a request: all clients get a shutdown_reply. */
 void stop_announce(struct kernel *kernel);
+
+/*
+ * Ends what is left of a dead worker's group: SIGTERM, SIGKILL STOP_GROUP_MS
+ * later. To be called every STOP_TICK_MS; *since_ms, CLOCK_MONOTONIC, is 0 at first.
+ * -> true: nothing is left.
+ */
+bool stop_group(const struct supervisor *supervisor, long long *since_ms);
 
 /* Content of shutdown_reply. Static. */
 const char *stop_reply(bool restart);

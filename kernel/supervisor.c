@@ -120,7 +120,6 @@ int supervisor_spawn(struct supervisor *self, const struct paths *paths,
     (void)close(stdio[0]);
     (void)close(stdio[1]);
     self->interrupt = 0;
-    self->why_killed[0] = '\0';
     self->pidfd = -1;
     if (r < 0) {
         self->pid = 0;
@@ -211,16 +210,6 @@ static void ignore(pid_t pid, void *arg)
 size_t supervisor_others(const struct supervisor *self)
 {
     return self->pid > 0 ? process_group_each(self->pid, ignore, NULL) : 0;
-}
-
-int supervisor_outcome(const struct supervisor *self)
-{
-    siginfo_t info = {.si_status = 0};
-
-    CHECK(self->pid > 0);
-    while (waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOWAIT) == -1 && errno == EINTR) {
-    }
-    return info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
 }
 
 void supervisor_reap(struct supervisor *self)

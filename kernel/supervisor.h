@@ -27,7 +27,6 @@ struct supervisor {
     uint64_t interrupt_serial; /* interrupts asked for so far */
     bool interrupt_group;      /* this one is for the other processes of the group too */
     struct buffer interrupted; /* pid_t of each other process that has had this interrupt */
-    char why_killed[160]; /* if the kernel killed it over a cell: "by the kernel: …"; or "" */
 };
 
 /*
@@ -59,12 +58,6 @@ void supervisor_signal_group(const struct supervisor *self, int signal);
 
 /* Living processes of the group, without the worker itself. */
 size_t supervisor_others(const struct supervisor *self);
-
-/*
- * How the ended worker ended, without reaping it: its exit status, or the
- * negative number of the signal that killed it.
- */
-int supervisor_outcome(const struct supervisor *self);
 
 /* Waits for the worker's end, reaps it and forgets it. */
 void supervisor_reap(struct supervisor *self);

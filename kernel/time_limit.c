@@ -62,14 +62,15 @@ static void interrupt(struct kernel *kernel)
 /* What is published of it is the death report. */
 static void end_worker(struct kernel *kernel)
 {
-    struct supervisor *supervisor = &kernel->supervisor;
+    struct time_limit *self = &kernel->time_limit;
 
-    (void)snprintf(supervisor->why_killed, sizeof supervisor->why_killed,
-                   "by the kernel: the cell ran longer than --cell-timeout %g s and did not end "
+    (void)snprintf(self->why_killed, sizeof self->why_killed,
+                   "the cell ran longer than --cell-timeout %g s and did not end "
                    "within %d s of the interrupt",
                    (double)kernel->options->cell_timeout_ms / 1000, TIME_LIMIT_GRACE_MS / 1000);
     log_warning("a cell ran longer than --cell-timeout and did not end: Python is killed");
-    supervisor_signal_group(supervisor, SIGKILL);
+    kernel->ended_because = self->why_killed;
+    supervisor_signal_group(&kernel->supervisor, SIGKILL);
 }
 
 static int on_timer(zloop_t *loop, int timer, void *arg)

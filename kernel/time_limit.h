@@ -24,9 +24,10 @@ enum {
 };
 
 struct time_limit {
-    bool running;     /* the timer is */
-    int timer;        /* of zloop */
-    bool interrupted; /* the limit is over, the grace runs */
+    bool running;         /* the timer is */
+    int timer;            /* of zloop */
+    bool interrupted;     /* the limit is over, the grace runs */
+    char why_killed[160]; /* after the grace: for the death report */
 };
 
 /* The job is with Python from now on. */

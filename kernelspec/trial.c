@@ -21,7 +21,7 @@
 
 #include "bridge/link.h"
 #include "bridge/xalloc.h"
-#include "kernel/report.h"
+#include "kernel/death.h"
 #include "kernel/supervisor.h"
 #include "kernelspec/files.h"
 
@@ -138,15 +138,17 @@ static void finish(struct trial *self, const char *python)
     struct pollfd ended = {.fd = self->supervisor.pidfd, .events = POLLIN};
     bool in_time = poll(&ended, 1, 0) == 1;
     supervisor_signal_group(&self->supervisor, SIGKILL); /* also what it has left behind */
-    int outcome = supervisor_outcome(&self->supervisor);
+    struct death death;
+    death_init(&death, self->supervisor.pid);
     while (take(self)) {
     }
     if (!self->done && !in_time) {
         buffer_printf(&self->text, "%s did not get ready within %d s", python, TRIAL_MS / 1000);
     } else if (!self->done && self->text.n == 0) {
-        report_outcome(outcome, &self->text);
+        death_put_cause(&death, &self->text);
         self->text.n--; /* its NUL */
     }
+    death_release(&death);
     supervisor_reap(&self->supervisor);
 }
 

@@ -24,6 +24,7 @@ static inline void stage_init_kernel(struct stage *self)
     struct signer *signer;
     struct slice key;
 
+    (void)setenv("JUPYTER_RUNTIME_DIR", "/dev/null/none", 1); /* nothing is kept of these */
     kernel->options = &self->options;
     kernel->python = strdup("/no/python");
     kernel->supervisor.pidfd = kernel->parent_fd = -1;
@@ -32,6 +33,7 @@ static inline void stage_init_kernel(struct stage *self)
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
     kernel->signal_fd = signals_open();
     (void)zsys_handler_set(NULL);
+    cell_marker_init(&kernel->marker);
     lane_init(&kernel->lane);
     input_init(&kernel->input);
     session_init(&kernel->session, "tester");
@@ -125,6 +127,10 @@ static inline void stage_release(struct stage *self)
         zsock_destroy(&self->client[channel]);
     }
     zloop_destroy(&kernel->loop);
+    restart_release(kernel);
+    buffer_release(&kernel->fd2);
+    buffer_release(&kernel->death_report);
+    free(kernel->notice);
     lane_release(&kernel->lane);
     history_release(&kernel->history);
     comms_release(&kernel->comms);

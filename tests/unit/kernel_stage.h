@@ -18,6 +18,7 @@
 #include "bridge/link.h"
 #include "kernel/door.h"
 #include "kernel/kernel.h"
+#include "kernel/restart.h"
 #include "kernel/router.h"
 #include "kernel/signals.h"
 #include "kernel/stop.h"

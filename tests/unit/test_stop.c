@@ -219,7 +219,7 @@ Test(stop, a_worker_that_dies_gives_its_last_words_and_the_kernel_ends_as_it_did
         stage_expect(&stage, CHANNEL_IOPUB, "stream", "m1", "\"in the ring, in the pipe\"");
         stage_expect(&stage, CHANNEL_IOPUB, "error", "m1", rows[i].words);
         stage_expect(&stage, CHANNEL_SHELL, "execute_reply", "m1",
-                     "\"traceback\":[\"Fatal Python error: the stack\\n\",\"KernelDied: ");
+                     "\"traceback\":[\"Fatal Python error: the stack\\n\\nPeak memory ");
         stage_expect(&stage, CHANNEL_SHELL, "execute_reply", "m2", "\"status\":\"aborted\"");
         stage_run_to_the_end(&stage);
         cr_assert_eq(stage.kernel->exit_status, rows[i].exit_status);
