@@ -47,6 +47,18 @@ static int add_env(json_t *spec, const struct options *options)
     return r;
 }
 
+/* Options of the kernel that the user wants at each start. -> 0, -1. */
+static int add_arguments(json_t *spec, const struct options *options)
+{
+    json_t *argv = json_object_get(spec, "argv");
+    if (!options->restart_in_place) {
+        return 0;
+    }
+    return json_array_append_new(argv, json_string("--on-death")) == 0
+               ? json_array_append_new(argv, json_string("restart"))
+               : -1;
+}
+
 /*
  * The text of kernel.json, on the heap; NULL: a path is not UTF-8. There is no
  * kernel_protocol_version: it would promise the registration handshake of JEP 66.
@@ -64,7 +76,8 @@ static char *kernel_json(const struct options *options, const struct paths *path
         display_name, "language", "python", "interrupt_mode", "message", "metadata", "einkorn",
         "version", EINKORN_VERSION, "interpreter", "path", python->executable);
     free(display_name);
-    char *text = spec && add_env(spec, options) == 0 ? json_dumps(spec, JSON_INDENT(1)) : NULL;
+    bool complete = spec && add_arguments(spec, options) == 0 && add_env(spec, options) == 0;
+    char *text = complete ? json_dumps(spec, JSON_INDENT(1)) : NULL;
     json_decref(spec);
     return text;
 }

@@ -34,6 +34,14 @@ def test_kernel_json_pins_everything_that_a_start_needs(install, tmp_path):
     }
 
 
+def test_restart_in_place_is_an_option_at_each_start(install, tmp_path):
+    for name, options, more in ("a", [], []), ("b", ["--restart-in-place"],
+                                               ["--on-death", "restart"]):
+        assert install("--prefix", tmp_path, "--name", name, *options).returncode == 0
+        spec = json.loads((tmp_path / "share/jupyter/kernels" / name / "kernel.json").read_text())
+        assert spec["argv"][8:] == ["-f", "{connection_file}", *more]
+
+
 def test_logos_are_pictures_of_their_size(install, tmp_path):
     assert install("--prefix", tmp_path, "--python", sys.executable).returncode == 0
     directory = tmp_path / "share/jupyter/kernels/einkorn"
