@@ -26,12 +26,15 @@ def kernelspec(tmp_path_factory):
     assert done.returncode == 0, done.stderr
     before = os.environ.get("JUPYTER_PATH")
     os.environ["JUPYTER_PATH"] = str(prefix / "share" / "jupyter")
+    runtime = os.environ.get("JUPYTER_RUNTIME_DIR")
+    os.environ["JUPYTER_RUNTIME_DIR"] = str(tmp_path_factory.mktemp("runtime"))
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     yield prefix / "share" / "jupyter" / "kernels" / "einkorn"
-    if before is None:
-        del os.environ["JUPYTER_PATH"]
-    else:
-        os.environ["JUPYTER_PATH"] = before
+    for name, value in ("JUPYTER_PATH", before), ("JUPYTER_RUNTIME_DIR", runtime):
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
 
 
 @pytest.fixture

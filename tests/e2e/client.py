@@ -172,23 +172,34 @@ def wait_for_file(path, condition=lambda text: True, timeout=DEADLINE):
     its directory, so a file that is written, moved or linked in place is seen.
     """
     path = pathlib.Path(path)
+    text = None
+
+    def look():
+        nonlocal text
+        try:
+            text = path.read_text()
+        except FileNotFoundError:
+            text = None
+        return text is not None and condition(text)
+
+    assert watch(path.parent, look, timeout), f"{path} is not as wanted: {text!r}"
+    return text
+
+
+def watch(directory, look, timeout=DEADLINE):
+    """Looks whenever something in a directory has changed, until there is what is looked for."""
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.inotify_init1(os.O_CLOEXEC)
     end = time.monotonic() + timeout
     try:
         changes = 0x8 | 0x80 | 0x100  # IN_CLOSE_WRITE, IN_MOVED_TO, IN_CREATE
-        assert libc.inotify_add_watch(fd, os.fsencode(path.parent), changes) >= 0, path
-        while True:
-            try:
-                text = path.read_text()
-                if condition(text):
-                    return text
-            except FileNotFoundError:
-                text = None
+        assert libc.inotify_add_watch(fd, os.fsencode(directory), changes) >= 0, directory
+        while not (found := look()):
             left = end - time.monotonic()
             if left <= 0 or not readable(fd, left):
-                raise AssertionError(f"{path} is not as wanted after {timeout} s: {text!r}")
+                return None
             os.read(fd, 65536)
+        return found
     finally:
         os.close(fd)
 
@@ -360,6 +371,8 @@ class Client:
         self.pidfd = pidfd
         self.number = 0
         self.kernel_session = None
+        self.old_sessions = set()
+        self.restarts = 0  # how often it may be replaced in place
         self.seen_ids = set()
         self.starting = []
         self.arrived = collections.deque(maxlen=30)  # for the report of a missed deadline
@@ -495,14 +508,20 @@ class Client:
         assert header["msg_id"] not in self.seen_ids, header
         self.seen_ids.add(header["msg_id"])
         self.kernel_session = self.kernel_session or header["session"]
-        assert header["session"] == self.kernel_session, header
+        known = {self.kernel_session, *self.old_sessions}  # channels are not in one order
+        if header["session"] not in known and self.restarts > 0:
+            self.restarts -= 1
+            self.old_sessions.add(self.kernel_session)
+            known.add(header["session"])
+            self.kernel_session = header["session"]
+        assert header["session"] in known, header
         if parent:
             sent = self.sent.get(parent.get("msg_id"))
             assert sent is not None, f"parent of nobody's request: {message}"
             assert parts[1] == sent, (parts[1], sent)
         else:
             assert parts[1] == b"{}", message
-            assert message.type in ("status", "iopub_welcome", "shutdown_reply"), message
+            assert message.type in ("status", "iopub_welcome", "shutdown_reply", "stream"), message
         assert len(message.identities) == (1 if channel == "iopub" else 0), frames
         return message
 
@@ -655,6 +674,7 @@ class Kernel(Client):
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith(("PYTEST", "PYTHON")) or k == "PYTHONMALLOC"}
         environment.pop("JPY_PARENT_PID", None)
+        environment["JUPYTER_RUNTIME_DIR"] = str(self.directory / "runtime")
         environment.update(env or {})
         self.out = open(self.directory / "stdout", "w+b")
         self.err = open(self.directory / "stderr", "w+b")
@@ -665,6 +685,7 @@ class Kernel(Client):
             self.file_is_final()
             fields = json.loads(self.file.read_text())
         super().__init__(fields, pidfd=os.pidfd_open(self.pid))
+        self.restarts = 9 if "restart" in args else 0
         if ready:
             try:
                 self.welcome()
