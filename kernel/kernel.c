@@ -16,7 +16,6 @@
 #include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/log.h"
-#include "kernel/parent_watch.h"
 #include "kernel/python_path.h"
 #include "kernel/restart.h"
 #include "kernel/router.h"
@@ -55,9 +54,23 @@ static int on_parent_end(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     struct kernel *kernel = arg;
 
     zloop_poller_end(loop, item);
-    log_info("the parent process is gone, ending");
+    log_info("a parent process is gone, ending");
     stop_announce(kernel);
     return kernel->finished ? -1 : 0;
+}
+
+/* Nobody may know of this kernel: parent_watch.h. */
+static int on_doubt_over(zloop_t *loop, int timer, void *arg)
+{
+    struct kernel *kernel = arg;
+
+    (void)loop;
+    (void)timer;
+    if (!kernel->spoken_to) {
+        log_info("JPY_PARENT_PID names no process, and nobody has asked for anything: ending");
+        stop_announce(kernel);
+    }
+    return 0;
 }
 
 static void on_iopub_busy(void *arg)
@@ -188,7 +201,12 @@ static void run_loop(struct kernel *kernel)
     kernel->loop = zloop_new();
     zloop_set_nonstop(kernel->loop, true);
     watch_fd(kernel, kernel->signal_fd, on_signal);
-    watch_fd(kernel, kernel->parent_fd, on_parent_end);
+    for (size_t i = 0; i < kernel->parents.count; i++) {
+        watch_fd(kernel, kernel->parents.fd[i], on_parent_end);
+    }
+    if (kernel->parents.in_doubt) {
+        (void)zloop_timer(kernel->loop, PARENT_WATCH_DOUBT_MS, 1, on_doubt_over, kernel);
+    }
     router_start(kernel);
     iopub_status(&kernel->iopub, NULL, "starting");
     kernel_watch_worker(kernel);
@@ -212,8 +230,8 @@ static void init(struct kernel *kernel, const struct options *options)
     kernel->stall_timer = -1;
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
     kernel->signal_fd = signals_open(); /* before there is any thread */
-    kernel->parent_fd = -1;
     cell_marker_init(&kernel->marker);
+    parent_watch_init(&kernel->parents);
     lane_init(&kernel->lane);
     input_init(&kernel->input);
     guess_version(kernel);
@@ -252,9 +270,7 @@ static void release(struct kernel *kernel)
     if (kernel->signal_fd >= 0) {
         (void)close(kernel->signal_fd);
     }
-    if (kernel->parent_fd >= 0) {
-        (void)close(kernel->parent_fd);
-    }
+    parent_watch_release(&kernel->parents);
 }
 
 int kernel_run(const struct options *options)
@@ -272,8 +288,10 @@ int kernel_run(const struct options *options)
         kernel_start_worker(kernel); /* before all else: Python is what takes time to start */
         init_czmq();
         session_init(&kernel->session, getenv("USER"));
-        kernel->parent_fd = parent_watch_open(getenv("JPY_PARENT_PID"));
-        if (open_channels(kernel, error) < 0) {
+        if (parent_watch_open(&kernel->parents, getenv("JPY_PARENT_PID")) < 0) {
+            log_info("the parent process is gone, ending");
+            status = EXIT_SUCCESS;
+        } else if (open_channels(kernel, error) < 0) {
             log_error("%s", error);
         } else if (bind_channels(kernel, error) < 0) {
             log_error("%s", error);

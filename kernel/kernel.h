@@ -19,6 +19,7 @@
 #include "kernel/options.h"
 #include "kernel/origin.h"
 #include "kernel/output.h"
+#include "kernel/parent_watch.h"
 #include "kernel/paths.h"
 #include "kernel/session.h"
 #include "kernel/sockets.h"
@@ -79,7 +80,8 @@ struct kernel {
 
     zloop_t *loop;
     int signal_fd;
-    int parent_fd;       /* pidfd of who started us; -1: nobody is watched */
+    struct parent_watch parents;
+    bool spoken_to;      /* a request or an answer has come */
     bool in_round;       /* the door's round is not over */
     bool door_quiet;     /* the last record was the end of what ran */
     int64_t await_us;    /* an answer is waited for until then, CLOCK_MONOTONIC; 0: none */

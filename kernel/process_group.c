@@ -89,6 +89,16 @@ size_t process_group_each(pid_t group, void (*visit)(pid_t pid, void *arg), void
     return found;
 }
 
+pid_t process_parent(pid_t pid)
+{
+    char text[1024];
+    const char *fields;
+
+    return read_stat(pid, text, &fields) == 0 && strlen(fields) > 3
+               ? (pid_t)strtol(fields + 3, NULL, 10)
+               : 0;
+}
+
 int process_start_time(pid_t pid, uint64_t *ret_ticks)
 {
     enum { FIELDS_BEFORE = 19 }; /* proc(5): starttime is field 22, the first one here is 3 */

@@ -63,6 +63,7 @@ static int receive(struct kernel *kernel, enum channel channel)
     }
     if (r == 0) {
         r = wire_open(message, kernel->signer, kernel->replay);
+        kernel->spoken_to |= r == 0;
     }
     if (r < 0) {
         log_warning("message on %s dropped: %s", channel_names[channel], wire_error_text(r));

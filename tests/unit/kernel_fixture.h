@@ -27,7 +27,7 @@ static inline void stage_init_kernel(struct stage *self)
     (void)setenv("JUPYTER_RUNTIME_DIR", "/dev/null/none", 1); /* nothing is kept of these */
     kernel->options = &self->options;
     kernel->python = strdup("/no/python");
-    kernel->supervisor.pidfd = kernel->parent_fd = -1;
+    kernel->supervisor.pidfd = -1;
     kernel->door_timer = kernel->output_timer = kernel->interrupt_timer = -1;
     kernel->stall_timer = -1;
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;

@@ -1,6 +1,7 @@
 /* Tests of kernel/process_group.c and kernel/parent_watch.c with real processes. */
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -80,13 +81,20 @@ Test(process_group, knows_when_processes_started)
     cr_assert(process_start_time(INT32_MAX, &first) < 0);
 }
 
-/* True if somebody is watched then. */
-static bool watches(const char *text)
-{
-    int fd = parent_watch_open(text);
+static bool in_doubt; /* after watches(): the named process is not there */
 
-    (void)close(fd);
-    return fd >= 0;
+/* How many are watched then. */
+static size_t watches(const char *text)
+{
+    struct parent_watch watch;
+    size_t count;
+
+    parent_watch_init(&watch);
+    cr_assert_eq(parent_watch_open(&watch, text), 0);
+    count = watch.count;
+    in_doubt = watch.in_doubt;
+    parent_watch_release(&watch);
+    return count;
 }
 
 Test(parent_watch, takes_an_older_process_and_falls_back_to_the_parent)
@@ -96,12 +104,14 @@ Test(parent_watch, takes_an_older_process_and_falls_back_to_the_parent)
     pid_t younger = 0;
     char text[16];
 
-    cr_assert_eq(parent_watch_open(NULL), -1);
-    cr_assert_eq(parent_watch_open(""), -1);
+    cr_assert_eq(watches(NULL), 0);
+    cr_assert_eq(watches(""), 0);
     (void)snprintf(text, sizeof text, "%d", (int)getppid());
-    cr_assert(watches(text));
+    cr_assert_eq(watches(text), 1);
+    cr_assert_not(in_doubt);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        cr_assert(watches(wrong[i]), "%s", wrong[i]);
+        cr_assert_eq(watches(wrong[i]), 1, "%s", wrong[i]);
+        cr_assert(in_doubt);
     }
     /* Start times count in ticks of 10 ms: only a later tick is younger. */
     cr_assert(process_start_time(getpid(), &ours) == 0);
@@ -113,10 +123,39 @@ Test(parent_watch, takes_an_older_process_and_falls_back_to_the_parent)
         younger = child(SIG_DFL);
         cr_assert(process_start_time(younger, &its) == 0);
     } while (its == ours);
+    struct parent_watch watch;
     struct pollfd watched = {.events = POLLIN};
+    parent_watch_init(&watch);
     (void)snprintf(text, sizeof text, "%d", (int)younger);
-    watched.fd = parent_watch_open(text);
+    cr_assert_eq(parent_watch_open(&watch, text), 0);
+    watched.fd = watch.fd[0];
     (void)kill(younger, SIGKILL);
     (void)waitpid(younger, NULL, 0);
     cr_assert_eq(poll(&watched, 1, 0), 0, "the child's end says nothing: our parent is watched");
+    parent_watch_release(&watch);
+}
+
+Test(parent_watch, watches_a_wrapper_too)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%d", (int)process_parent(getppid()));
+    cr_assert_eq(watches(text), 2, "our parent, and the process %s that started it", text);
+    (void)snprintf(text, sizeof text, "%d", 1);
+    cr_assert(watches(text) >= 2, "init is an ancestor, too");
+}
+
+Test(parent_watch, sees_that_the_parent_went_before_it_was_watched)
+{
+    struct parent_watch watch;
+    char text[16];
+
+    parent_watch_init(&watch);
+    watch.parent++; /* as if another process had been our parent when we began */
+    (void)snprintf(text, sizeof text, "%d", (int)getppid());
+    cr_assert_eq(parent_watch_open(&watch, text), -ESRCH);
+    parent_watch_release(&watch);
+    watch.parent++;
+    cr_assert_eq(parent_watch_open(&watch, NULL), 0, "a kernel of its own does not mind");
+    parent_watch_release(&watch);
 }
