@@ -18,6 +18,7 @@ static const char *const hook_name[HOOK_COUNT] = {
     [HOOK_COROUTINE] = "run_coroutine",
     [HOOK_IDLE] = "idle",
     [HOOK_END] = "end",
+    [HOOK_FINISH] = "finish",
 };
 
 static PyObject *py_find_spec(const char *library)

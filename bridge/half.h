@@ -20,6 +20,7 @@ enum half_hook {
     HOOK_COROUTINE,   /* (coroutine) -> value: a cell's top-level await */
     HOOK_IDLE,        /* (fd): runs the loop, if it has work, until fd is readable */
     HOOK_END,         /* (): after each cell */
+    HOOK_FINISH,      /* (): once, after the last request */
     HOOK_COUNT
 };
 

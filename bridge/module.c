@@ -230,6 +230,16 @@ static void py_speak_on_fd2(void)
     }
 }
 
+/* Before the interpreter begins to end: from then on Python cannot start a thread. */
+static void py_finish(void)
+{
+    PyObject *done = PyObject_CallNoArgs(half_hook_b(HOOK_FINISH));
+    if (done == NULL) {
+        PyErr_WriteUnraisable(NULL);
+    }
+    Py_XDECREF(done);
+}
+
 static PyObject *py_run(PyObject *module, PyObject *unused)
 {
     (void)unused;
@@ -242,6 +252,7 @@ static PyObject *py_run(PyObject *module, PyObject *unused)
         py_speak_on_fd2();
         return NULL;
     }
+    py_finish();
     Py_RETURN_NONE;
 }
 

@@ -29,6 +29,15 @@
 #include "kernel/time_limit.h"
 #include "kernel/wire.h"
 
+/* What became of the cell that ran when a stop began. */
+enum stop_cell {
+    STOP_CELL_NONE,   /* there was none */
+    STOP_CELL_ENDED,  /* it took the interrupt, or came to its end */
+    STOP_CELL_KILLED, /* Python was killed, or died, while it ran */
+};
+
+struct shutdown_wait; /* requests/shutdown.c */
+
 /* Where the worker is in its life. */
 enum worker_state {
     WORKER_STARTING, /* spawned, Python boots */
@@ -101,9 +110,13 @@ struct kernel {
     long long stop_ms;         /* when the stop began, CLOCK_MONOTONIC */
     long long group_ms;        /* when the rest of the worker's group was told to end; 0: not yet */
     long long linger_until_ms; /* not ended before, CLOCK_MONOTONIC; 0: at once */
+    bool children_told;        /* what the cells started was told to end, Python still ends */
     bool given_up;             /* Python did not end in time */
-    int exit_status;           /* of the process; or the negative signal it ends with */
-    bool finished;             /* handlers return -1: the loop ends */
+    enum stop_cell stop_cell;
+    int exit_status; /* of the process; or the negative signal it ends with */
+    bool finished;   /* handlers return -1: the loop ends */
+
+    struct shutdown_wait *shutdowns; /* requests that wait for the cell's end; owned */
 };
 
 /* Runs a kernel from its options to its end. -> the process's exit status, or a negative signal. */

@@ -18,12 +18,21 @@
 #include "kernel/kernel.h"
 #include "kernel/log.h"
 #include "kernel/report.h"
+#include "kernel/requests/requests.h"
 #include "kernel/worker_death.h"
 
 const char *stop_reply(bool restart)
 {
     return restart ? "{\"status\":\"ok\",\"restart\":true}"
                    : "{\"status\":\"ok\",\"restart\":false}";
+}
+
+/* The cell that ran has ended: who asked for the end can be told. */
+static void answer_shutdowns(struct kernel *kernel)
+{
+    if (lane_running(&kernel->lane) == 0) {
+        shutdown_answer(kernel);
+    }
 }
 
 static void finish(struct kernel *kernel)
@@ -56,6 +65,16 @@ static void end_group(struct kernel *kernel)
     }
 }
 
+/* Python does not end by itself: it and its children are killed. */
+static void give_up(struct kernel *kernel)
+{
+    if (!kernel->given_up) {
+        log_warning("Python does not end: killed");
+        kernel->given_up = true;
+    }
+    supervisor_signal_group(&kernel->supervisor, SIGKILL);
+}
+
 static int on_tick(zloop_t *loop, int timer, void *arg)
 {
     struct kernel *kernel = arg;
@@ -63,15 +82,15 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
 
     (void)loop;
     (void)timer;
+    answer_shutdowns(kernel);
     if (kernel->worker == WORKER_GONE || kernel->worker == WORKER_BROKEN) {
         end_group(kernel);
     } else if (elapsed >= STOP_HARD_MS ||
                (elapsed >= STOP_CELL_MS && lane_running(&kernel->lane) != 0)) {
-        if (!kernel->given_up) {
-            log_warning("Python does not end: killed");
-            kernel->given_up = true;
-        }
-        supervisor_signal_group(&kernel->supervisor, SIGKILL);
+        give_up(kernel);
+    } else if (elapsed >= STOP_CHILDREN_MS && !kernel->children_told) {
+        kernel->children_told = true;
+        supervisor_signal_others(&kernel->supervisor, SIGTERM);
     }
     return kernel->finished ? -1 : 0;
 }
@@ -80,16 +99,21 @@ void stop_begin(struct kernel *kernel, int exit_status)
 {
     kernel->linger_until_ms = 0;
     if (kernel->stopping) {
+        answer_shutdowns(kernel);
         return;
     }
     kernel->stopping = true;
     kernel->stop_ms = kernel_now_ms();
     kernel->exit_status = exit_status;
     lane_abort(kernel);
+    if (lane_running(&kernel->lane) != 0) {
+        kernel->stop_cell = STOP_CELL_ENDED; /* unless it has to be killed */
+    }
     if (kernel->worker == WORKER_STARTING || kernel->worker == WORKER_READY) {
         interrupt_running(kernel);
         link_sender_close(&kernel->sender);
     }
+    answer_shutdowns(kernel);
     (void)zloop_timer(kernel->loop, STOP_TICK_MS, 0, on_tick, kernel);
 }
 
@@ -157,7 +181,11 @@ void stop_worker_gone(struct kernel *kernel)
         stop_announce(kernel);
     }
     if (kernel->stopping) {
+        if (lane_running(&kernel->lane) != 0) {
+            kernel->stop_cell = STOP_CELL_KILLED;
+        }
         lane_fail(kernel, "KernelShutdown", "the kernel was shut down while this cell ran", NULL);
+        answer_shutdowns(kernel);
     } else if (was_starting) {
         start_failed(kernel, &death);
     } else {

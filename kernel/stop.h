@@ -6,9 +6,10 @@
  *
  * Wanted: no new request, an interrupt for the running one, the end of the
  * request socket, upon which Python finishes and runs its atexit handlers.
- * STOP_CELL_MS after the start a cell that still runs is given up, STOP_HARD_MS
- * after it everything is killed. A worker that ends by SIGTERM was told to by
- * somebody who wants the end of all of it. Not wanted: worker_death.h.
+ * STOP_CHILDREN_MS after the start the worker's children get SIGTERM, after
+ * STOP_CELL_MS a cell that still runs is given up, and after STOP_HARD_MS
+ * everything is killed. A worker that ends by SIGTERM was told to by somebody
+ * who wants the end of all of it. Not wanted: worker_death.h.
  * In all cases nothing of the worker's group is left running.
  */
 
@@ -18,6 +19,8 @@ struct kernel;
 struct supervisor;
 
 enum {
+    STOP_CHILDREN_MS =
+        400, /* until what the cells started is told to end: Python may wait for it */
     STOP_CELL_MS = 800,
     STOP_HARD_MS = 1900,
     STOP_GROUP_MS = 300, /* from SIGTERM to SIGKILL for what is left of the group */

@@ -201,6 +201,18 @@ void supervisor_signal_group(const struct supervisor *self, int signal)
     }
 }
 
+static void signal_one(pid_t pid, void *arg)
+{
+    (void)kill(pid, *(int *)arg);
+}
+
+void supervisor_signal_others(const struct supervisor *self, int signal)
+{
+    if (self->pid > 0) {
+        (void)process_group_each(self->pid, signal_one, &signal);
+    }
+}
+
 static void ignore(pid_t pid, void *arg)
 {
     (void)pid;

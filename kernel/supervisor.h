@@ -56,6 +56,9 @@ bool supervisor_interrupt_again(struct supervisor *self, struct link_page *page,
 /* Sends a signal to every process of the worker's group, the worker too. */
 void supervisor_signal_group(const struct supervisor *self, int signal);
 
+/* Sends a signal to the other processes of the worker's group. */
+void supervisor_signal_others(const struct supervisor *self, int signal);
+
 /* Living processes of the group, without the worker itself. */
 size_t supervisor_others(const struct supervisor *self);
 

@@ -9,7 +9,7 @@ static const struct request_type request_types[] = {
     {"kernel_info_request", request_kernel_info, true, false},
     {"execute_request", request_execute, true, true},
     {"interrupt_request", request_interrupt, true, false},
-    {"shutdown_request", request_shutdown, true, false},
+    {"shutdown_request", request_shutdown, true, true},
     {"connect_request", request_connect, true, false},
     {"complete_request", request_python, true, true},
     {"inspect_request", request_python, true, true},

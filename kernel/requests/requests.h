@@ -20,7 +20,7 @@ struct request_type {
     void (*handle)(struct kernel *kernel, struct origin *origin,
                    const struct wire_message *message);
     bool replies; /* false: comm messages */
-    bool queued;  /* runs in its turn: busy, idle and bad content are the handler's matter */
+    bool queued;  /* answered later: busy, idle and bad content are the handler's matter */
 };
 
 /* The type with that name; NULL: unknown. */
@@ -37,6 +37,9 @@ void request_interrupt(struct kernel *kernel, struct origin *origin,
                        const struct wire_message *message);
 void request_shutdown(struct kernel *kernel, struct origin *origin,
                       const struct wire_message *message);
+
+/* Answers the shutdown requests that wait: the cell that ran has ended. */
+void shutdown_answer(struct kernel *kernel);
 
 /* Known to the spec, not served by this kernel: an error reply that says so. */
 void request_unsupported(struct kernel *kernel, struct origin *origin,

@@ -32,8 +32,6 @@ Test(stop, what_waits_is_aborted_and_no_new_request_is_run)
         stage_turn(&stage);
     }
     stage_send(&stage, CHANNEL_CONTROL, "shutdown_request", "{\"restart\":true}");
-    stage_expect(&stage, CHANNEL_CONTROL, "shutdown_reply", "m3",
-                 "{\"status\":\"ok\",\"restart\":true}");
     stage_expect(&stage, CHANNEL_SHELL, "execute_reply", "m2", "\"status\":\"aborted\"");
     stage_execute(&stage, "{\"code\":\"late\"}");
     stage_expect(&stage, CHANNEL_SHELL, "execute_reply", "m4", "\"status\":\"aborted\"");
@@ -41,6 +39,10 @@ Test(stop, what_waits_is_aborted_and_no_new_request_is_run)
     struct link_request *request;
     cr_assert_eq(link_reader_wait(&stage.reader, LINK_SHELL, 0, NULL, &request), LINK_ECLOSED);
     cr_assert_eq(atomic_load(&stage.worker.memory.page->interrupt_number), 1, "it was asked to");
+    /* The reply comes when the cell has ended, which it does by force here. */
+    stage_expect(&stage, CHANNEL_CONTROL, "shutdown_reply", "m3",
+                 "{\"status\":\"ok\",\"restart\":true}");
+    cr_assert_eq(stage.kernel->stop_cell, STOP_CELL_KILLED);
     stage_release(&stage);
 }
 
@@ -156,6 +158,52 @@ Test(stop, the_rest_of_the_group_is_told_and_then_killed)
         cr_assert(took >= rows[i].at_least && took < STOP_HARD_MS, "%lld ms", took);
         stage_release(&stage);
     }
+}
+
+Test(stop, children_are_told_while_python_still_ends)
+{
+    struct stage stage;
+    long long start;
+    pid_t child;
+    int signal;
+
+    stage_init_ready(&stage);
+    stage_worker(&stage, ignore_all);
+    child = stage_fork(stage.kernel->supervisor.pid, NULL);
+    start = kernel_now_ms();
+    stop_begin(stage.kernel, 0);
+    while (!is_dead(child, &signal)) {
+        stage_turn(&stage);
+    }
+    cr_assert_eq(signal, SIGTERM);
+    cr_assert_geq(kernel_now_ms() - start, STOP_CHILDREN_MS);
+    cr_assert_not(stage.kernel->given_up, "Python has its time");
+    stage_run_to_the_end(&stage);
+    stage_release(&stage);
+}
+
+Test(stop, every_shutdown_request_is_told_what_became_of_the_cell)
+{
+    struct stage stage;
+
+    start_cell(&stage, NULL);
+    stage_send(&stage, CHANNEL_CONTROL, "shutdown_request", "{\"restart\":true}");
+    stage_send(&stage, CHANNEL_SHELL, "shutdown_request", "{}");
+    while (!stage.kernel->shutdowns) {
+        stage_turn(&stage);
+    }
+    cr_assert(stage.kernel->stopping);
+    cr_assert_eq(stage.kernel->stop_cell, STOP_CELL_ENDED, "as long as nothing else is known");
+    (void)kill(stage.kernel->supervisor.pid, SIGKILL);
+    stage_run_to_the_end(&stage);
+    stage_expect(&stage, CHANNEL_CONTROL, "shutdown_reply", "m2",
+                 "{\"status\":\"ok\",\"restart\":true}");
+    stage_expect(&stage, CHANNEL_SHELL, "execute_reply", "m1", "\"ename\":\"KernelShutdown\"");
+    stage_expect(&stage, CHANNEL_SHELL, "shutdown_reply", "m3",
+                 "{\"status\":\"ok\",\"restart\":false}");
+    cr_assert_eq(stage.kernel->stop_cell, STOP_CELL_KILLED);
+    cr_assert_null(stage.kernel->shutdowns);
+    stage_release(&stage);
 }
 
 static void exit_7(int signal)

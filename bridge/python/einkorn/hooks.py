@@ -24,6 +24,7 @@ __all__ = [
     "echo",
     "end",
     "expressions",
+    "finish",
     "idle",
     "inspect",
     "is_complete",
@@ -162,6 +163,14 @@ def end():
             stream.flush()
         except Exception:
             pass  # his stream, his failure: the cell's result stands
+
+
+def finish():
+    """End the session: what follows is the interpreter's own end, with the atexit handlers."""
+    if "threading" in sys.modules:
+        from .ending import join_threads
+
+        join_threads(sys.modules["threading"])
 
 
 # The rest is for requests that many sessions never see: each imports what it needs.

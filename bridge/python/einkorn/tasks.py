@@ -17,7 +17,7 @@ import _einkorn
 
 from .imports import after_import
 
-_GOODBYE = 1.0  # seconds that cancelled tasks have for their cleaning up at exit
+_GOODBYE = 0.5  # seconds that cancelled tasks have for their cleaning up at exit
 
 _loop = None
 _main = None  # identity of the thread that runs cells
