@@ -15,6 +15,7 @@
 #include "bridge/xalloc.h"
 #include "kernel/clock.h"
 #include "kernel/door.h"
+#include "kernel/file_limit.h"
 #include "kernel/log.h"
 #include "kernel/python_path.h"
 #include "kernel/restart.h"
@@ -280,7 +281,11 @@ int kernel_run(const struct options *options)
     int status = EXIT_USAGE;
 
     init(kernel, options);
-    if (paths_init(&kernel->paths) < 0) {
+    if (file_limit_raise() < 0) {
+        log_error("only %lu files may be open (ulimit -n): at least %d are needed", file_limit(),
+                  (int)FILE_LIMIT_LEAST);
+        status = EXIT_FAILURE;
+    } else if (paths_init(&kernel->paths) < 0) {
         log_error("cannot tell where this program lies: /proc is not there");
     } else if (connection_read(options->connection_file, &kernel->connection, error) < 0) {
         log_error("%s", error);

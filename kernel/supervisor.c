@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "bridge/check.h"
+#include "kernel/file_limit.h"
 #include "kernel/log.h"
 #include "kernel/process_group.h"
 #include "kernel/worker_environment.h"
@@ -56,6 +57,9 @@ static int spawn(const char *path, char *const argv[], const int stdio[2], pid_t
     CHECK(posix_spawn_file_actions_adddup2(&actions, stdio[1], 2) == 0);
     CHECK(set_attributes(&attributes) == 0);
     r = posix_spawn(ret_pid, path, &actions, &attributes, argv, environment);
+    if (r == 0) {
+        file_limit_restore(*ret_pid);
+    }
     free(environment);
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);

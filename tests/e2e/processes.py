@@ -1,0 +1,35 @@
+"""What a process holds: memory, files, processor time. For the tests of this directory."""
+
+import os
+import pathlib
+import time
+
+
+def resident(pid):
+    """Resident memory, kB."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise AssertionError(f"no VmRSS of {pid}")
+
+
+def fds(pid):
+    """Number of open file descriptors."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def cpu_seconds(pid):
+    """Processor time used so far, user and system."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def settled(look, wanted, timeout=20):
+    """
+    Waits until look() gives what is wanted, or less. For what nobody announces: that another
+    process has closed a file, or has nothing left to do.
+    """
+    end = time.monotonic() + timeout
+    while (seen := look()) != wanted and not (wanted is not True and seen < wanted):
+        assert time.monotonic() < end, f"{seen} after {timeout} s, not {wanted}"
+        time.sleep(0.02)
