@@ -63,6 +63,7 @@ struct kernel {
     struct comms comms;
     struct input input;
     struct wire_message message; /* the one being handled */
+    uint64_t replies_dropped;    /* for want of a client that reads */
 
     enum worker_state worker;
     struct supervisor supervisor;

@@ -21,15 +21,15 @@
 /* What differs between the five; the rest is common. */
 static const struct {
     int type;
-    bool routes;    /* a ROUTER that clients reconnect to with the same identity */
-    bool mandatory; /* sending to an identity that is not there fails */
+    bool routes; /* clients reconnect with the same identity; what cannot be sent to one is told */
+    int unsent;  /* messages that wait for one client at most; 0: any number */
 } kinds[CHANNELS] = {
-    [CHANNEL_SHELL] = {ZMQ_ROUTER, true, false},
-    [CHANNEL_IOPUB] = {ZMQ_XPUB, false, false},
-    [CHANNEL_STDIN] = {ZMQ_ROUTER, true, true},
-    [CHANNEL_CONTROL] = {ZMQ_ROUTER, true, false},
+    [CHANNEL_SHELL] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX},
+    [CHANNEL_IOPUB] = {ZMQ_XPUB, false, 0}, /* counted in bytes: iopub.c */
+    [CHANNEL_STDIN] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX},
+    [CHANNEL_CONTROL] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX},
     /* A ROUTER echoes what REP would, and what a DEALER sends without an envelope. */
-    [CHANNEL_HB] = {ZMQ_ROUTER, false, false},
+    [CHANNEL_HB] = {ZMQ_ROUTER, false, SOCKETS_BEATS_MAX},
 };
 
 static int64_t now_ms(void)
@@ -43,20 +43,18 @@ static zsock_t *make(enum channel channel)
 
     CHECK(socket);
     zsock_set_linger(socket, SOCKETS_LINGER_MS);
-    /* Nothing is dropped by a count of messages; limits are ours, in bytes. */
-    zsock_set_sndhwm(socket, 0);
-    zsock_set_rcvhwm(socket, 0);
+    zsock_set_sndhwm(socket, kinds[channel].unsent);
+    zsock_set_rcvhwm(socket, 0); /* a request that has come is a request */
     zsock_set_ipv6(socket, 1);
     zsock_set_maxmsgsize(socket, (int)WIRE_FRAME_MAX);
     if (kinds[channel].routes) {
         zsock_set_router_handover(socket, 1);
-    }
-    if (kinds[channel].mandatory) {
         zsock_set_router_mandatory(socket, 1);
     }
     if (kinds[channel].type == ZMQ_XPUB) {
         zsock_set_xpub_verbose(socket, 1);
     }
+    zsock_set_tcp_maxrt(socket, SOCKETS_STALL_MS);
     return socket;
 }
 

@@ -11,8 +11,15 @@
 #include "kernel/connection.h"
 
 enum {
-    SOCKETS_LINGER_MS = 1000, /* the last reply gets out */
-    SOCKETS_BIND_MS = 2000,   /* how long a taken port is tried again */
+    SOCKETS_LINGER_MS = 1000,     /* the last reply gets out */
+    SOCKETS_BIND_MS = 2000,       /* how long a taken port is tried again */
+    SOCKETS_STALL_MS = 30 * 1000, /* a client that takes nothing so long is disconnected */
+    /*
+     * What may wait for one client that does not read; further ones are lost to it
+     * alone. libzmq learns in steps of half of it what has left.
+     */
+    SOCKETS_REPLIES_MAX = 10000,
+    SOCKETS_BEATS_MAX = 64, /* of any size */
 };
 
 struct sockets {
