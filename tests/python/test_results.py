@@ -111,3 +111,12 @@ def test_the_cell_namespace_is_that_of_main(shell):
     assert results[3].stdout.endswith("TestResults(failed=1, attempted=2)\n")
     assert "Expected:\n    2\nGot:\n    1.5\n" in results[3].stdout
     assert results[4].stdout == "True True\n"
+
+
+def test_names_of_old_inputs_go_and_in_keeps_them(shell):
+    """What a long session leaves in the namespace is bounded; a name of the user's own stays."""
+    cells = ["1;", "2;", "_i2 = 'mine'"] + ["0;"] * 1000
+    results = shell(*cells, "[f'_i{n}' in globals() for n in range(1, 7)], _i2, In[1:3]")
+    assert results[-1].text == (
+        "([False, True, False, False, True, True], 'mine', ['1;', '2;'])"
+    )

@@ -2,7 +2,8 @@
 
 Their meaning is IPython's (IPython/core/displayhook.py and history.py): ``_``, ``__``, ``___`` are
 the last three results, ``_N`` and ``Out[N]`` the result of cell N, ``_i``, ``_ii``, ``_iii`` the
-three inputs before this one, ``_iN`` and ``In[N]`` the input of cell N.  As soon as the user binds
+three inputs before this one, ``_iN`` and ``In[N]`` the input of cell N (``In`` has all of them, the
+names are those of the last MAX_RESULTS, or a long session's would never end).  As soon as the user binds
 ``_``, ``__`` or ``___`` himself, all three are left alone until he deletes his own.
 """
 
@@ -10,7 +11,7 @@ import builtins
 
 import _einkorn
 
-MAX_RESULTS = 1000  # entries of Out, as IPython's cache_size
+MAX_RESULTS = 1000  # entries of Out, as IPython's cache_size, and names _iN
 CULL = 5  # one in CULL of the oldest goes when Out is full
 
 
@@ -35,7 +36,11 @@ class Names:
         self._inputs[count] = code
         self._recent = [code] + self._recent[:3]
         _, last, second, third = self._recent
-        self.namespace.update({"_i": last, "_ii": second, "_iii": third, f"_i{count}": code})
+        space = self.namespace
+        space.update({"_i": last, "_ii": second, "_iii": third, f"_i{count}": code})
+        old = count - MAX_RESULTS
+        if old > 0 and space.get(f"_i{old}") is self._inputs[old]:
+            del space[f"_i{old}"]
 
     def output(self, count, value, store):
         """Note ``value`` as the last result and, with ``store``, as that of cell ``count``.

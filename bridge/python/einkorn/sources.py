@@ -18,7 +18,7 @@ MAX_CHARACTERS = 10_000_000
 
 _cells = {}  # file name -> (count, code), oldest first
 _size = 0  # characters in _cells
-_runs = {}  # count -> how many executions had it
+_last = (0, 0)  # the last count, and how many executions in a row had it: no other one repeats
 _dropped = False
 
 
@@ -27,8 +27,9 @@ def add(count, code):
 
     Returns the file name to compile it under; no other execution has or had the same one.
     """
-    global _size, _dropped
-    run = _runs[count] = _runs.get(count, 0) + 1
+    global _size, _dropped, _last
+    run = _last[1] + 1 if count == _last[0] else 1
+    _last = (count, run)
     name = f"<cell {count}>" if run == 1 else f"<cell {count} run {run}>"
     linecache = sys.modules.get("linecache")
     cache = getattr(linecache, "cache", None)
