@@ -132,6 +132,8 @@ struct link_page {
     _Atomic uint64_t interrupt_serial;             /* kernel: counts interrupts asked for */
     _Atomic uint64_t interrupt_acknowledged;       /* worker: the last serial it took up */
     _Atomic uint64_t running;                      /* worker: request whose code runs; 0: none */
+
+    _Atomic bool group_told; /* worker: it has ended, and told the rest of its group to end */
 };
 
 /* ---- payloads of several parts ------------------------------------------ */

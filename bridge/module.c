@@ -33,6 +33,7 @@ static struct {
     bool configured;
     struct link_fds fds;
     pid_t kernel;
+    pid_t worker;
     size_t max_output;
     const char *library;
 } settings;
@@ -57,6 +58,22 @@ static int orphan_guard(pid_t kernel)
     return getppid() == kernel ? 0 : -ESRCH;
 }
 
+/*
+ * The last thing of a worker that ends by itself. It tells its group, as the
+ * kernel would: between our end and the kernel's next move the kernel may be
+ * killed, and then nobody would. A forked child comes here, too, and is not meant.
+ */
+static void on_exit_of_worker(void)
+{
+    struct link_page *page = port_link_page();
+    if (getpid() != settings.worker || getpgrp() != settings.worker || page == NULL) {
+        return;
+    }
+    (void)signal(SIGTERM, SIG_IGN);
+    atomic_store(&page->group_told, true);
+    (void)kill(0, getppid() == settings.kernel ? SIGTERM : SIGKILL);
+}
+
 int einkorn_runner_configure(const struct runner_config *config)
 {
     char *end = NULL;
@@ -69,6 +86,7 @@ int einkorn_runner_configure(const struct runner_config *config)
         return -EINVAL;
     }
     settings.library = config->library;
+    settings.worker = getpid();
     settings.configured = true;
     return orphan_guard(settings.kernel);
 }
@@ -215,6 +233,10 @@ static int py_start(PyObject *module)
         py_print_init() != 0 || py_threads_init() != 0 || py_fill_module(module) != 0 ||
         py_watch_faults() != 0 || py_start_half(namespace_b) != 0 ||
         py_cell_init(namespace_b) != 0 || py_gate_open(port_link_page(), settings.kernel) != 0) {
+        return -1;
+    }
+    if (atexit(on_exit_of_worker) != 0) {
+        (void)PyErr_NoMemory();
         return -1;
     }
     /* What site and its hooks printed is no output of a cell: it goes before READY. */

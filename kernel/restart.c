@@ -28,7 +28,7 @@ static int on_leaving(zloop_t *loop, int timer, void *arg)
 {
     struct kernel *kernel = arg;
 
-    if (kernel->leaving.pid == 0 || stop_group(&kernel->leaving, &kernel->leaving_ms)) {
+    if (kernel->leaving.pid == 0 || stop_group(&kernel->leaving, false, &kernel->leaving_ms)) {
         supervisor_reap(&kernel->leaving);
         (void)zloop_timer_end(loop, timer);
     }
@@ -41,7 +41,7 @@ static void end_old_group(struct kernel *kernel)
     kernel->leaving = kernel->supervisor;
     kernel->leaving_ms = 0;
     memset(&kernel->supervisor, 0, sizeof kernel->supervisor);
-    if (!stop_group(&kernel->leaving, &kernel->leaving_ms)) {
+    if (!stop_group(&kernel->leaving, false, &kernel->leaving_ms)) {
         (void)zloop_timer(kernel->loop, STOP_TICK_MS, 0, on_leaving, kernel);
     } else {
         supervisor_reap(&kernel->leaving);

@@ -42,14 +42,16 @@ static void finish(struct kernel *kernel)
     kernel->finished = true;
 }
 
-bool stop_group(const struct supervisor *supervisor, long long *since_ms)
+bool stop_group(const struct supervisor *supervisor, bool told, long long *since_ms)
 {
     if (supervisor_others(supervisor) == 0) {
         return true;
     }
     if (*since_ms == 0) {
         *since_ms = kernel_now_ms();
-        supervisor_signal_group(supervisor, SIGTERM);
+        if (!told) {
+            supervisor_signal_group(supervisor, SIGTERM);
+        }
     } else if (kernel_now_ms() - *since_ms >= STOP_GROUP_MS) {
         supervisor_signal_group(supervisor, SIGKILL);
     }
@@ -59,7 +61,10 @@ bool stop_group(const struct supervisor *supervisor, long long *since_ms)
 /* The worker is gone: the rest of its group follows. */
 static void end_group(struct kernel *kernel)
 {
-    if (stop_group(&kernel->supervisor, &kernel->group_ms) &&
+    const struct link_page *page = kernel->door.memory.page;
+    bool told = page && atomic_load(&page->group_told);
+
+    if (stop_group(&kernel->supervisor, told, &kernel->group_ms) &&
         kernel_now_ms() >= kernel->linger_until_ms) {
         finish(kernel);
     }

@@ -42,11 +42,12 @@ void stop_by_exit(struct kernel *kernel);
 void stop_announce(struct kernel *kernel);
 
 /*
- * Ends what is left of a dead worker's group: SIGTERM, SIGKILL STOP_GROUP_MS
- * later. To be called every STOP_TICK_MS; *since_ms, CLOCK_MONOTONIC, is 0 at first.
+ * Ends what is left of a dead worker's group: SIGTERM, unless it was `told` by
+ * the worker itself, and SIGKILL STOP_GROUP_MS later. To be called every STOP_TICK_MS; *since_ms,
+ * CLOCK_MONOTONIC, is 0 at first.
  * -> true: nothing is left.
  */
-bool stop_group(const struct supervisor *supervisor, long long *since_ms);
+bool stop_group(const struct supervisor *supervisor, bool told, long long *since_ms);
 
 /* Content of shutdown_reply. Static. */
 const char *stop_reply(bool restart);
