@@ -34,12 +34,12 @@
 
 enum {
     LINK_VERSION = 2,
-    LINK_PAGE_SIZE = 64 << 10,   /* the shared page's room: the largest page size of Linux */
-    LINK_RING_SIZE = 4 << 20,    /* bytes; a power of two */
-    LINK_AREA_SIZE = 2 << 20,    /* bytes of the area */
-    LINK_RECORD_MAX = 1 << 20,   /* bytes of one record's body in the ring */
-    LINK_STREAM_MAX = 128 << 10, /* bytes of a request's payload that go through the socket */
-    LINK_PARTS_MAX = 1024,       /* parts of one record or request */
+    LINK_PAGE_SIZE = 64 << 10,  /* the shared page's room: the largest page size of Linux */
+    LINK_RING_SIZE = 4 << 20,   /* bytes; a power of two */
+    LINK_AREA_SIZE = 2 << 20,   /* bytes of the area */
+    LINK_RECORD_MAX = 1 << 20,  /* bytes of one record's body in the ring */
+    LINK_STREAM_MAX = 32 << 10, /* bytes of a request's payload that go through the socket */
+    LINK_PARTS_MAX = 1024,      /* parts of one record or request */
 };
 #define LINK_PAYLOAD_MAX ((uint64_t)1 << 31) /* bytes of one payload, whole */
 
