@@ -11,10 +11,14 @@
 static int on_timer(zloop_t *loop, int timer, void *arg)
 {
     struct kernel *kernel = arg;
-    bool waits = supervisor_interrupt_again(&kernel->supervisor, kernel->door.memory.page,
-                                            lane_running(&kernel->lane));
+    struct link_page *page = kernel->door.memory.page;
+    uint64_t running = lane_running(&kernel->lane);
+    bool waits = supervisor_interrupt_waits(&kernel->supervisor, page, running);
+    bool tells = stuck_tick(kernel, waits); /* before the signal, which wakes what it looks at */
 
-    if (!stuck_tick(kernel, waits) && !waits) {
+    if (waits) {
+        (void)supervisor_interrupt_again(&kernel->supervisor, page, running);
+    } else if (!tells) {
         (void)zloop_timer_end(loop, timer);
         kernel->interrupt_timer = -1;
     }

@@ -17,7 +17,7 @@ const char options_help[] =
     "                             1000000, or EINKORN_MAX_OUTPUT\n"
     "    --stall-timeout SECONDS  how long a client may take no output before it is\n"
     "                             disconnected (30; 0: it may for ever)\n"
-    "    --on-death exit|restart  what becomes of the kernel when its Python dies (exit)\n"
+    "    --on-death exit|restart  what the kernel does when Python dies (exit)\n"
     "    --memory-limit SIZE      memory that Python may use: 512M, 8G (0: no limit)\n"
     "    --cell-timeout SECONDS   how long a cell may run (0: no limit)\n"
     "    --log FILE               where the log goes, instead of stderr\n"

@@ -60,7 +60,7 @@ static size_t chunk(const struct output *self)
 static void set_due(struct output *self)
 {
     int64_t now_us = clock_us(CLOCK_MONOTONIC), spaced_us;
-    size_t spacing_ms = OUTPUT_DELAY_MS + pace_level(&self->recent, now_us) / 500;
+    size_t spacing_ms = OUTPUT_DELAY_MS + pace_level(&self->recent, now_us) / 250;
 
     spaced_us = self->flushed_us + (int64_t)at_most(spacing_ms, OUTPUT_SPACING_MAX_MS) * 1000;
     self->due_us = now_us + (int64_t)OUTPUT_DELAY_MS * 1000;

@@ -32,7 +32,7 @@ enum {
     OUTPUT_CHUNK = 128000,              /* characters of one message, at first */
     OUTPUT_CHUNK_MAX = 512000,          /* and at most */
     OUTPUT_DELAY_MS = 25,               /* how long text waits for more, at first */
-    OUTPUT_SPACING_MAX_MS = 250,        /* from one message of a flood to the next */
+    OUTPUT_SPACING_MAX_MS = 500,        /* from one message of a flood to the next */
     OUTPUT_RECENT_PER_SEC = 200000,     /* characters that a second makes forget */
     OUTPUT_TAIL = 20000,                /* characters kept of what the bound cut off */
     OUTPUT_OVERWRITTEN_PER_SEC = 50000, /* published characters that count nothing */

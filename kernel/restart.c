@@ -76,6 +76,7 @@ static int on_told(zloop_t *loop, int timer, void *arg)
     iopub_status(&kernel->iopub, NULL, "starting");
     iopub_status(&kernel->iopub, NULL, "idle");
     lane_run(kernel);
+    door_await(kernel);
     return kernel->finished ? -1 : 0;
 }
 

@@ -184,18 +184,25 @@ void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint6
     send_interrupt(self);
 }
 
-bool supervisor_interrupt_again(struct supervisor *self, struct link_page *page, uint64_t running)
+bool supervisor_interrupt_waits(struct supervisor *self, const struct link_page *page,
+                                uint64_t running)
 {
-    if (self->interrupt == 0 || self->pid <= 0) {
-        return false;
-    }
-    if (running != self->interrupt ||
+    if (self->pid <= 0 || running != self->interrupt ||
         atomic_load(&page->interrupt_acknowledged) == self->interrupt_serial) {
         self->interrupt = 0;
-        return false;
     }
-    send_interrupt(self);
-    return true;
+    return self->interrupt != 0;
+}
+
+bool supervisor_interrupt_again(struct supervisor *self, const struct link_page *page,
+                                uint64_t running)
+{
+    bool waits = supervisor_interrupt_waits(self, page, running);
+
+    if (waits) {
+        send_interrupt(self);
+    }
+    return waits;
 }
 
 void supervisor_signal_group(const struct supervisor *self, int signal)

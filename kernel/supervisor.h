@@ -47,11 +47,16 @@ enum { SUPERVISOR_REPEAT_MS = 100 };
 void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint64_t number,
                           bool group);
 
+/* -> true: the worker has not taken it up yet, and the request that it is meant for still runs. */
+bool supervisor_interrupt_waits(struct supervisor *self, const struct link_page *page,
+                                uint64_t running);
+
 /*
- * -> true: the worker has not taken it up yet, the signal was sent once more;
- * to other processes only if they are new, since each is interrupted once.
+ * If so, the signal is sent once more; to other processes only if they are new,
+ * since each is interrupted once. -> the same.
  */
-bool supervisor_interrupt_again(struct supervisor *self, struct link_page *page, uint64_t running);
+bool supervisor_interrupt_again(struct supervisor *self, const struct link_page *page,
+                                uint64_t running);
 
 /* Sends a signal to every process of the worker's group, the worker too. */
 void supervisor_signal_group(const struct supervisor *self, int signal);

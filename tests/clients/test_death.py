@@ -1,6 +1,7 @@
 """A Python that dies, as servers and batch runners see it: C065 and --restart-in-place."""
 
 import asyncio
+import json
 import subprocess
 import sys
 import time
@@ -10,7 +11,6 @@ from jupyter_client.ioloop import AsyncIOLoopKernelManager
 from jupyter_client.manager import KernelManager
 from nbclient.exceptions import CellExecutionError
 
-from conftest import EINKORN
 from shown import of_cell, of_notebook
 
 DIES = "import os, signal\nprint('about to die', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
@@ -82,7 +82,8 @@ def test_a_server_restarts_it(kernelspec):
 @pytest.fixture
 def in_place(kernelspec, tmp_path, monkeypatch):
     """The name of a kernelspec that was installed with --restart-in-place."""
-    done = subprocess.run([EINKORN, "install", "--prefix", tmp_path, "--name", "in-place",
+    einkorn = json.loads((kernelspec / "kernel.json").read_text())["argv"][0]
+    done = subprocess.run([einkorn, "install", "--prefix", tmp_path, "--name", "in-place",
                            "--python", sys.executable, "--restart-in-place"],
                           text=True, capture_output=True)
     assert done.returncode == 0, done.stderr

@@ -24,7 +24,9 @@ def gone(pid, timeout):
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([fd], [], [], timeout)[0])
+        poller = select.poll()  # select() takes no fd above 1023
+        poller.register(fd, select.POLLIN)
+        return bool(poller.poll(timeout * 1000))
     finally:
         os.close(fd)
 

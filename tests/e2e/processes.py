@@ -33,3 +33,13 @@ def settled(look, wanted, timeout=20):
     while (seen := look()) != wanted and not (wanted is not True and seen < wanted):
         assert time.monotonic() < end, f"{seen} after {timeout} s, not {wanted}"
         time.sleep(0.02)
+
+
+def fds_when_connected(kernel):
+    """File descriptors of a kernel once all five connections of its first client stand."""
+    msg_id = kernel.send_execute("answer = input()", allow_stdin=True)
+    kernel.answer(kernel.take("stdin"), "x")
+    kernel.finish(msg_id)
+    kernel.kernel_info("control")
+    kernel.ping()
+    return fds(kernel.pid)

@@ -35,6 +35,11 @@ def messages(result, name="stdout"):
     return [m for m in result.iopub if m.type == "stream" and m.content["name"] == name]
 
 
+def when(message):
+    """The kernel's time of a message, in seconds."""
+    return datetime.datetime.fromisoformat(message.header["date"]).timestamp()
+
+
 def markers(value):
     return re.findall(r"\n\.\.\.\(truncated at \d+ characters\)", value)
 
@@ -208,7 +213,7 @@ def test_the_memory_of_a_backlog_is_given_back(start):
     gone.close()
     assert peaks.risen("kernel") > 20 * MB
     end = time.monotonic() + 30
-    while peaks.kept("kernel") > 10 * MB:
+    while peaks.kept("kernel") > (48 if SANITIZED else 10) * MB:  # it keeps what was freed
         assert time.monotonic() < end, peaks.kept("kernel")
         kernel.kernel_info("control")
 
@@ -329,11 +334,6 @@ def test_many_small_writes_stay_under_a_servers_limits(kernel):
     assert len(messages(result)) <= 60
 
 
-def when(message):
-    """The kernel's time of a message, in seconds."""
-    return datetime.datetime.fromisoformat(message.header["date"]).timestamp()
-
-
 def test_two_streams_in_turn_are_paced(kernel):
     """
     Each line is a message, for their order is kept; a running cell's leave at a rate that
@@ -374,12 +374,12 @@ def test_carriage_returns_and_timeliness(kernel):
                             "    print(\"\\r%3d%%\" % (i * 25), end=\"\")\n"
                             "    time.sleep(0.5)\nprint(\"\\rdone \")")
     assert result.stdout == "\r  0%\r 25%\r 50%\r 75%\rdone \n"
-    first = messages(result)[0].arrived
-    assert first - result.input.arrived < 0.3
+    first = when(messages(result)[0])
+    assert first - when(result.input) < 0.3
     for step, message in enumerate(messages(result)):
         assert message.content["text"].startswith(("\r  0%", "\r 25%", "\r 50%", "\r 75%",
                                                    "\rdone")[step])
-        assert abs(message.arrived - first - step * 0.5) < 0.3
+        assert abs(when(message) - first - step * 0.5) < 0.3
 
 
 def test_a_fast_progress_bar_is_few_messages(kernel):
@@ -422,13 +422,13 @@ def test_a_thread_that_speaks_on(kernel):
         "        print(\"tick\", i)\nt = threading.Thread(target=worker)\nt.start()\n"
         "print(\"started\")")
     assert first.outputs == out("started\n")
-    assert first.iopub[-1].arrived - first.input.arrived < 0.5
+    assert when(first.iopub[-1]) - when(first.input) < 0.5
     assert kernel.run("time.sleep(1.0)\nprint(\"second\")") == out("second\n")
     late = [kernel.take("iopub", lambda m: m.type == "stream", 5) for _ in range(3)]
     assert [m.content["text"] for m in late] == ["tick 0\n", "tick 1\n", "tick 2\n"]
     assert {m.parent_id for m in late} == {first.reply.parent_id}
     for i, message in enumerate(late):
-        assert abs(message.arrived - first.input.arrived - 0.6 * (i + 1)) < 0.5
+        assert abs(when(message) - when(first.input) - 0.6 * (i + 1)) < 0.5
     assert kernel.run("t.join()\nprint(\"joined\")") == out("joined\n")
 
 

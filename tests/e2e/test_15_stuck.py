@@ -77,13 +77,14 @@ def notice(kernel, cell):
     return found.content["text"]
 
 
-def end(kernel, cell):
+def end(kernel, cell, ename="KernelShutdown"):
     """A restart, whatever Python does: the cell has its end, and then the kernel."""
     begin = time.monotonic()
     msg_id = kernel.send("control", "shutdown_request", {"restart": True})
     assert kernel.reply("control", msg_id, 5).content == {"status": "ok", "restart": True}
-    assert kernel.finished(cell, timeout=5).error[0] == "KernelShutdown"
-    kernel.expect_log(r"einkorn: Python does not end: killed")
+    assert kernel.finished(cell, timeout=5).error[0] == ename
+    if ename == "KernelShutdown":
+        kernel.expect_log(r"einkorn: Python does not end: killed")
     kernel.check_gone()
     assert time.monotonic() - begin < 3
 
@@ -106,7 +107,8 @@ def test_what_blocks_is_told(kernel, name):
     last = len(code.splitlines())
     assert stacks[1:] == [f'  File "<cell 1>", line {last} in <module>']
     assert kernel.kernel_info("control", timeout=1).content["status"] == "ok"
-    end(kernel, cell)
+    # A child is told to end, and then there is nothing that blocks.
+    end(kernel, cell, "KeyboardInterrupt" if name == "waiting for a child" else "KernelShutdown")
 
 
 def test_a_further_interrupt_repeats_it(kernel):
@@ -208,7 +210,7 @@ def test_a_cell_that_has_used_up_its_bound_sees_it_too(start):
     kernel.expect_log(r"einkorn: Python has not reacted to an interrupt for \d+ ms")
     code = LOCK.format("CDLL").replace("print('go')", "import sys; sys.stderr.write('x' * 500)")
     cell = kernel.send_execute(code), code
-    kernel.take("iopub", lambda m: m.type == "stream" and m.content["text"] == "x" * 100)
+    kernel.take("iopub", lambda m: m.type == "stream" and m.content["text"].startswith("x" * 100))
     inside(kernel)
     kernel.interrupt()
     assert 'File "<cell 1>", line 6' in notice(kernel, cell)

@@ -105,11 +105,16 @@ Test(sockets, given_ports_are_bound_as_they_are_and_change_nothing)
     zsys_shutdown();
 }
 
-Test(sockets, each_has_its_type_and_no_limit_by_count)
+Test(sockets, each_has_its_type_and_its_limits)
 {
     static const int types[CHANNELS] = {
         [CHANNEL_SHELL] = ZMQ_ROUTER,   [CHANNEL_IOPUB] = ZMQ_XPUB, [CHANNEL_STDIN] = ZMQ_ROUTER,
         [CHANNEL_CONTROL] = ZMQ_ROUTER, [CHANNEL_HB] = ZMQ_ROUTER,
+    };
+    static const int unsent[CHANNELS] = {
+        [CHANNEL_SHELL] = SOCKETS_REPLIES_MAX,   [CHANNEL_IOPUB] = 0, /* counted in bytes */
+        [CHANNEL_STDIN] = SOCKETS_REPLIES_MAX,   [CHANNEL_HB] = SOCKETS_BEATS_MAX,
+        [CHANNEL_CONTROL] = SOCKETS_REPLIES_MAX,
     };
     struct connection connection;
     struct sockets sockets;
@@ -118,7 +123,8 @@ Test(sockets, each_has_its_type_and_no_limit_by_count)
     cr_assert(sockets_open(&sockets, &connection, -1, error) == 0);
     for (enum channel i = 0; i < CHANNELS; i++) {
         cr_assert_eq(zsock_type(sockets.socket[i]), types[i], "%s", channel_names[i]);
-        cr_assert_eq(zsock_sndhwm(sockets.socket[i]), 0);
+        cr_assert_eq(zsock_sndhwm(sockets.socket[i]), unsent[i], "%s", channel_names[i]);
+        cr_assert_eq(zsock_tcp_maxrt(sockets.socket[i]), SOCKETS_STALL_MS);
         cr_assert_eq(zsock_rcvhwm(sockets.socket[i]), 0);
         cr_assert_eq(zsock_linger(sockets.socket[i]), SOCKETS_LINGER_MS);
         cr_assert_eq(sockets_handle(&sockets, i), zsock_resolve(sockets.socket[i]));

@@ -1,4 +1,4 @@
-/* The reserve of bridge/xalloc.c. What it is good for, tests/e2e/test_14_memory_limit.py shows. */
+/* The reserve of bridge/xalloc.c. What it is good for, tests/e2e/test_16_memory_limit.py shows. */
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -5,11 +5,14 @@ completions, inspections, comms.
 """
 
 import random
+import socket
+import time
 
 import pytest
+import zmq
 
-from client import text
-from processes import fds, resident
+from client import CHANNELS, DELIMITER, compact, text, wait_for_file
+from processes import cpu_seconds, fds, fds_when_connected, resident, settled
 
 GROWTH = 2048  # kB: issue 5, after the warm-up
 
@@ -108,6 +111,7 @@ def test_ten_thousand_cells(start, long):
     """State is kept all the way; after the warm-up nothing grows in either process."""
     kernel = start()
     kernel.expect_log(r"einkorn: .*")
+    fds_when_connected(kernel)
     kernel.run(SETUP)
     chance = random.Random(11)
     processes = {"kernel": kernel.pid, "worker": kernel.worker}
@@ -134,6 +138,7 @@ def test_origins_and_signatures_of_requests_are_forgotten(start, long):
     those that reached Python. 25,000 requests (a million in the long form) leave nothing.
     """
     kernel = start()
+    fds_when_connected(kernel)
     kernel.sockets["iopub"].unsubscribe(b"")
 
     def ask(number):
@@ -151,3 +156,96 @@ def test_origins_and_signatures_of_requests_are_forgotten(start, long):
     assert after[0] - before[0] < GROWTH and after[1] == before[1], (before, after)
     kernel.process.terminate()
     kernel.check_gone()
+
+
+# --- clients ---------------------------------------------------------------------------
+
+
+def lazy(kernel, channel):
+    """A socket that will never be read: little room on its side, none that grows."""
+    opened = kernel.context.socket(zmq.DEALER)
+    opened.linger = 0
+    opened.rcvhwm = 1
+    opened.sndhwm = 0
+    opened.setsockopt(zmq.RCVBUF, 4096)
+    opened.connect(kernel.endpoint(channel))
+    return opened
+
+
+def frames_of(kernel, kind, content):
+    parts = [compact(p) for p in (kernel.header(kind), {}, {}, content)]
+    return [DELIMITER, kernel.sign(parts), *parts]
+
+
+@pytest.mark.parametrize("channel", ["shell", "control"])
+@pytest.mark.timeout(180)
+def test_a_client_that_never_reads_its_replies(start, tmp_path, channel):
+    """
+    At most 10,000 replies wait for one client (sockets.h); what is more is lost to it alone, and
+    the log says so. All others get theirs.
+    """
+    kernel = start()
+    kernel.sockets["iopub"].unsubscribe(b"")  # the statuses of all this are not what we look at
+    before = resident(kernel.pid)
+    client = lazy(kernel, channel)
+    for _ in range(30_000):
+        client.send_multipart(frames_of(kernel, "kernel_info_request", {}))
+    # The last one tells that all are handled: they are, in their order.
+    code = f"open({str(tmp_path / 'done')!r}, 'w').close()"
+    client.send_multipart(frames_of(kernel, "execute_request", {"code": code, "silent": True}))
+    wait_for_file(tmp_path / "done", timeout=60)
+    assert resident(kernel.pid) - before < 40_000
+    kernel.expect_log(r"einkorn: kernel_info_reply dropped.*", r"einkorn: execute_reply dropped.*")
+    assert "kernel_info_reply dropped" in kernel.stderr()
+    for each in ("shell", "control"):
+        msg_id = kernel.send(each, "kernel_info_request", {})
+        assert kernel.reply(each, msg_id).content["status"] == "ok"
+    client.close()
+    kernel.process.terminate()
+    kernel.check_gone()
+
+
+def test_a_heart_that_is_not_listened_to(fresh):
+    """Beats may be large: 64 of them wait for one client at most."""
+    kernel = fresh
+    before = resident(kernel.pid)
+    client = lazy(kernel, "hb")
+    for _ in range(2000):
+        client.send(b"x" * 100_000)
+    settled(lambda: cpu_is_idle(kernel.pid), True)
+    assert resident(kernel.pid) - before < 40_000
+    client.close()
+    assert kernel.ping() == b"ping"
+
+
+def cpu_is_idle(pid):
+    before = cpu_seconds(pid)
+    time.sleep(0.3)
+    return cpu_seconds(pid) - before < 0.05
+
+
+def test_a_thousand_connections_that_open_and_close(fresh, long):
+    """Raw ones and real ones: file descriptors and memory are as before."""
+    kernel = fresh
+
+    def crowd(number):
+        for each in range(number):
+            port = kernel.connection[f"{CHANNELS[each % 5]}_port"]
+            socket.create_connection(("127.0.0.1", port)).close()
+        for _ in range(number // 10):
+            other = kernel.connect(channels=("shell", "control"))
+            msg_id = other.send("control", "kernel_info_request", {})
+            other.reply("control", msg_id)
+            kernel.iopub(msg_id)
+            other.close()
+            kernel.others.remove(other)
+
+    before = fds_when_connected(kernel)
+    crowd(1000)
+    settled(lambda: fds(kernel.pid), before)
+    assert kernel.run("1 + 1") == [("result", text("2"))]
+    memory = resident(kernel.pid)
+    crowd(10_000 if long else 1000)
+    settled(lambda: fds(kernel.pid), before)
+    assert kernel.run("1 + 1") == [("result", text("2"))]
+    assert resident(kernel.pid) - memory < 2048
