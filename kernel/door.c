@@ -2,7 +2,7 @@
  * What the worker says, acted on in order. Runs in the kernel process, on the
  * thread of the zloop.
  *
- * Records are handled in slices of DOOR_SLICE_MS, so that control and
+ * Records are handled in slices of DOOR_SLICE_US, so that control and
  * heartbeat are answered in the middle of a flood. Four things pause the
  * handling, and with it, once the ring is full, the worker: a slice used up, a
  * large message being signed, a backlog that subscribers do not take, and more
@@ -293,7 +293,7 @@ static bool answer_comes(struct kernel *kernel, int64_t slice_end_us)
 
 static void pump(struct kernel *kernel)
 {
-    int64_t end_us = clock_us(CLOCK_MONOTONIC) + INT64_C(1000) * DOOR_SLICE_MS;
+    int64_t end_us = clock_us(CLOCK_MONOTONIC) + DOOR_SLICE_US;
     size_t handled = 0;
     bool doze; /* more will come soon */
 
@@ -314,7 +314,7 @@ static void pump(struct kernel *kernel)
         if (r < 0) {
             watch(kernel, false);
             end_corrupt_worker(kernel);
-        } else if (r == 1 && ++handled % 64 == 0 && clock_us(CLOCK_MONOTONIC) >= end_us) {
+        } else if (r == 1 && ++handled % 16 == 0 && clock_us(CLOCK_MONOTONIC) >= end_us) {
             pause_for(kernel, 0);
             break;
         } else if (r == 0 && !answer_comes(kernel, end_us) &&

@@ -17,7 +17,7 @@
 #include "kernel/session.h"
 
 enum {
-    IOPUB_SLICE = 2 << 20,        /* bytes signed in one go */
+    IOPUB_SLICE = 256 << 10,      /* bytes signed in one go */
     IOPUB_BACKLOG_MAX = 32 << 20, /* unsent bytes above which the worker waits */
 };
 

@@ -206,7 +206,7 @@ static void ask_meanwhile(void *arg)
 
 Test(door, records_behind_a_large_message_wait_until_it_is_signed_and_requests_do_not)
 {
-    size_t size = 16 * (size_t)IOPUB_SLICE; /* a timer of 0 ms may fire again within its ms */
+    size_t size = 128 * (size_t)IOPUB_SLICE; /* a timer of 0 ms may fire again within its ms */
     char *content = malloc(size);
     struct stage stage;
     struct told told;
