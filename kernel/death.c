@@ -21,6 +21,7 @@
 #include "bridge/check.h"
 #include "bridge/fatal.h"
 #include "kernel/number.h"
+#include "kernel/stack_text.h"
 
 enum { WORDS_MAX = 1 << 20, QUOTE_MAX = 300 };
 
@@ -325,9 +326,11 @@ static void put_paragraph(struct slice text, struct buffer *ret_text)
         struct slice line = {text.p, line_length(text)};
         size_t whole = line.n < text.n ? line.n + 1 : line.n;
 
+        bool ends_stack = whole == text.n || text.p[whole] == '\n';
+
         if (line.n > 0 && slice_equal(line, last)) {
             repeats++;
-        } else {
+        } else if (!ends_stack || !stack_text_is_ours(line)) {
             put_repeats(repeats, ret_text);
             repeats = 0;
             buffer_put_slice(ret_text, line);

@@ -10,6 +10,8 @@
 
 #include "kernel/stuck_text.h"
 
+#include "kernel/stack_text.h"
+
 static void put_call(const struct process_facts *facts, struct buffer *text)
 {
     buffer_printf(text, "waits in the system call %s", facts->call);
@@ -50,14 +52,13 @@ static void put_activity(const struct process_facts *facts, struct buffer *text)
     }
 }
 
-/* The frame below the cell is `python -c` itself, which tells nobody anything. */
-static void drop_entry(struct buffer *text)
+static void drop_our_frame(struct buffer *text)
 {
-    static const char entry[] = "\n  File \"<string>\", line 1 in <module>";
-    size_t n = sizeof entry - 1;
+    const uint8_t *end = text->n > 0 ? memrchr(text->p, '\n', text->n) : NULL;
+    size_t before = end ? (size_t)(end - text->p) : 0;
 
-    if (text->n >= n && memcmp(text->p + text->n - n, entry, n) == 0) {
-        text->n -= n;
+    if (end && stack_text_is_ours((struct slice){end + 1, text->n - before - 1})) {
+        text->n = before;
     }
 }
 
@@ -80,7 +81,7 @@ static void put_stacks(struct slice stacks, struct buffer *text)
 
     buffer_put(&all, stacks.p + before, stacks.n - before);
     drop_line_ends(&all);
-    drop_entry(&all);
+    drop_our_frame(&all);
     if (before > 0) {
         buffer_put_text(&all, "\n\n");
         buffer_put(&all, stacks.p, before);

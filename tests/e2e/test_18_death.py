@@ -125,7 +125,7 @@ def test_every_cause(start, name):
     assert result.outputs[-1] == ("error", ename, evalue)
     assert line in result.traceback
     assert ("Native stack" in result.traceback) == native, result.traceback
-    assert len(result.traceback) < 20_000
+    assert len(result.traceback) < 20_000 and "<string>" not in result.traceback
     *_, facts, last = result.traceback.splitlines()
     assert re.fullmatch(LAST_FACTS, facts), facts
     assert last == f"KernelDied: {evalue}"

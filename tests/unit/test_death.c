@@ -184,6 +184,22 @@ Test(death, a_recursion_is_folded)
                            "same 1 more time\n\nPeak memory 0.0 KiB, CPU time 0.000 s.");
 }
 
+Test(death, our_own_frame_is_left_out_and_an_exec_of_the_users_is_not)
+{
+    static const char ours[] = "  File \"<string>\", line 1 in <module>\n";
+    struct death death = {.outcome = -SIGSEGV, .memory_limit = {.rlim_cur = RLIM_INFINITY}};
+
+    buffer_put_text(&death.words, "Fatal\n\nCurrent thread:\n");
+    buffer_put_text(&death.words, ours);
+    buffer_put_text(&death.words, "  File \"<cell 1>\", line 1 in <module>\n");
+    buffer_put_text(&death.words, ours);
+    buffer_put_text(&death.words, "\nThread:\n  in f\n");
+    expect_details(&death,
+                   "Fatal\n\nCurrent thread:\n  File \"<string>\", line 1 in <module>\n  File "
+                   "\"<cell 1>\", line 1 in <module>\n\nThread:\n  in f\n\nPeak memory 0.0 "
+                   "KiB, CPU time 0.000 s.");
+}
+
 Test(death, a_death_without_last_words_says_that_there_is_no_stack)
 {
     struct death death = {.outcome = 3, .memory_limit = {.rlim_cur = RLIM_INFINITY}};
