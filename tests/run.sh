@@ -14,8 +14,10 @@ cd "$(dirname "$0")/.."
 . tests/debian.sh
 
 long=""
+timeout=120
 if [ "${1:-}" = --long ]; then
     long=--long
+    timeout=1200
     shift
 fi
 parts=${*:-style unit abi install python e2e clients tools asan fuzz quickstart}
@@ -50,12 +52,12 @@ build() {
     cmake --build --preset "$1" -- -j "$jobs" --quiet
 }
 
-# run_pytest PRESET DIRECTORY...: those of the directories that have tests
+# run_pytest PRESET DIRECTORY...: each file on one processor, as its tests share kernels
 run_pytest() {
     preset=$1
     shift
     EINKORN="$PWD/build/$preset/bin/einkorn" build/venv/bin/python -m pytest -q \
-        -p no:cacheprovider --timeout 120 "$@"
+        -p no:cacheprovider --timeout "$timeout" -n "$jobs" --dist loadfile "$@"
 }
 
 part_unit() {
