@@ -2,7 +2,10 @@
 #define KERNEL_CONNECTION_H
 
 /*
- * The connection file (Jupyter client docs, "Connection files").
+ * The connection file (Jupyter client docs, "Connection files"), and the
+ * registration file that may stand in its place (JEP 66, "Kernel Handshaking
+ * pattern"; Jupyter client docs, "Registration file"): it says where to report
+ * the ports that the kernel chose.
  */
 
 #include <stdbool.h>
@@ -13,7 +16,7 @@ extern const char *const channel_names[CHANNELS]; /* "shell", … */
 
 struct connection {
     char *path;         /* of the file, absolute; always set */
-    bool created;       /* there was no file: connection_write makes it, release removes it */
+    bool created;       /* it is ours: connection_write makes it, release removes it */
     bool written;       /* by connection_write */
     bool changed;       /* ports were chosen: connection_write is due */
     char *transport;    /* "tcp" or "ipc" */
@@ -23,6 +26,11 @@ struct connection {
     char *scheme;       /* "hmac-sha256" */
     char *kernel_name;  /* may be NULL */
     void *json;         /* the file's object (jansson), so unknown keys are kept */
+
+    int registration_port; /* of the launcher's socket; 0: it was no registration file */
+    char *registration_ip; /* likewise, as `ip`; NULL */
+    char *kernel_id;       /* the launcher's name for us; NULL: none, it speaks the dialect of
+                              Posit's supervisor (registration.h) */
 };
 
 enum {
@@ -36,6 +44,16 @@ enum {
  * file is there: a fresh connection on 127.0.0.1 with a random key and ports 0,
  * `created` and `changed`, to be written when the ports are known (path NULL:
  * kernel-<pid>.json in the Jupyter runtime directory, which is made, 0700).
+ *
+ * A registration file is known by its registration_port. With kernel_id and
+ * registration_ip it is the specification's; with neither it is the one of
+ * Posit's supervisor, where ip is the launcher's address and ours. It gives ports
+ * 0; its ip may be left out (the launcher's), its key be null (none). The file
+ * itself is never written to: `path` is kernel-<kernel_id>.json, or
+ * kernel-<pid>.json where there is no id or that is the registration file, in
+ * the runtime directory, `created`. Where there is no such directory, `path` is
+ * the registration file and connection_write fails.
+ *
  * -> 0, -EINVAL or -errno with one line for the user, which names file and key.
  */
 int connection_read(const char *path, struct connection *ret_connection,
@@ -54,6 +72,9 @@ int connection_write(struct connection *self, char ret_error[CONNECTION_ERROR_MA
  */
 void connection_endpoint(const struct connection *self, enum channel channel, char *ret_text,
                          size_t size);
+
+/* The same of the launcher's registration socket, where there is one. */
+void connection_registration_endpoint(const struct connection *self, char *ret_text, size_t size);
 
 /* Removes the file if we made it; frees everything, wipes the key. NULL fields are fine. */
 void connection_release(struct connection *self);

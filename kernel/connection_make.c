@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bridge/buffer.h"
@@ -30,8 +31,8 @@ enum { KEY_BYTES = 16 }; /* of a key that we make */
 
 /* ---- making one ----------------------------------------------------------------- */
 
-/* A name in Jupyter's runtime directory. -> 0 and the path, owned. */
-static int default_path(char error_text[CONNECTION_ERROR_MAX], char **ret_path)
+/* A name in Jupyter's runtime directory; `id` NULL: our pid. -> 0 and the path, owned. */
+static int default_path(const char *id, char error_text[CONNECTION_ERROR_MAX], char **ret_path)
 {
     char directory[PATH_MAX];
     int error = runtime_directory(directory, sizeof directory);
@@ -47,7 +48,11 @@ static int default_path(char error_text[CONNECTION_ERROR_MAX], char **ret_path)
         return error;
     }
     struct buffer buffer = BUFFER_INIT;
-    buffer_printf(&buffer, "%s/kernel-%ld.json", directory, (long)getpid());
+    if (id != NULL) {
+        buffer_printf(&buffer, "%s/kernel-%s.json", directory, id);
+    } else {
+        buffer_printf(&buffer, "%s/kernel-%ld.json", directory, (long)getpid());
+    }
     buffer_put_char(&buffer, '\0');
     size_t n;
     *ret_path = (char *)buffer_detach(&buffer, &n);
@@ -74,7 +79,7 @@ int connection_make(const char *path, struct connection *ret_connection,
     if (path != NULL) {
         own_path = xstrdup(path);
     } else {
-        error = default_path(ret_error, &own_path);
+        error = default_path(NULL, ret_error, &own_path);
     }
     if (error != 0) {
         return error;
@@ -95,6 +100,52 @@ int connection_make(const char *path, struct connection *ret_connection,
     CHECK(connection.json != NULL);
     *ret_connection = connection;
     return 0;
+}
+
+/* ---- one for others, beside a registration file ------------------------------------- */
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* A client must not take it for a registration file, and is to guess nothing. */
+static void describe(struct connection *self)
+{
+    const struct {
+        const char *name, *text;
+    } texts[] = {
+        {"transport", self->transport},
+        {"ip", self->ip},
+        {"key", self->key},
+        {"signature_scheme", self->scheme},
+    };
+    (void)json_object_del(self->json, "registration_port");
+    (void)json_object_del(self->json, "registration_ip");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        /* Fails for a path that is no UTF-8: the file keeps what the launcher wrote. */
+        (void)json_object_set_new(self->json, texts[i].name, json_string(texts[i].text));
+    }
+}
+
+void connection_become_own(struct connection *self)
+{
+    char unused[CONNECTION_ERROR_MAX], *path = NULL;
+    int error = default_path(self->kernel_id, unused, &path);
+    if (error == 0 && same_file(path, self->path)) {
+        /* Jupyter's managers name the file that they hand over so; a restart reads it again. */
+        free(path);
+        error = default_path(NULL, unused, &path);
+    }
+    if (error == 0) {
+        free(self->path);
+        self->path = path;
+        self->created = true;
+    }
+    self->changed = true;
+    describe(self);
 }
 
 /* ---- writing --------------------------------------------------------------------- */
@@ -151,6 +202,11 @@ static int replace_file(const char *path, const char *text)
 
 int connection_write(struct connection *self, char ret_error[CONNECTION_ERROR_MAX])
 {
+    if (self->registration_port != 0 && !self->created) {
+        (void)snprintf(ret_error, CONNECTION_ERROR_MAX,
+                       "no directory for a connection file: set JUPYTER_RUNTIME_DIR or HOME");
+        return -ENOENT;
+    }
     char *target = realpath(self->path, NULL);
     char *text = dump(self);
     int error = replace_file(target != NULL ? target : self->path, text);

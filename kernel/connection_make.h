@@ -15,4 +15,11 @@
 int connection_make(const char *path, struct connection *ret_connection,
                     char ret_error[CONNECTION_ERROR_MAX]);
 
+/*
+ * Makes what was read from a registration file a connection with a file of its
+ * own, for other clients (JEP 66: "should write its connection information in a
+ * connection file"); connection.h says where.
+ */
+void connection_become_own(struct connection *self);
+
 #endif

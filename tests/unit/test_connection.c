@@ -1,6 +1,6 @@
 /*
- * kernel/connection.c, connection_make.c: what a file may say, the exact line
- * for each way to be wrong, and what is on disk afterwards.
+ * kernel/connection.c, connection_fields.c, connection_make.c: what a file may
+ * say, the exact line for each way to be wrong, and what is on disk afterwards.
  */
 
 #include "kernel/connection.h"
@@ -430,4 +430,158 @@ Test(connection, without_any_directory_the_line_says_what_to_set)
     cr_assert(eq(int, setenv("JUPYTER_RUNTIME_DIR", "plain/x", 1), 0));
     cr_expect(eq(int, connection_read(NULL, &connection, error), -ENOTDIR));
     EXPECT_TEXT(error, "cannot make the directory plain/x: Not a directory");
+}
+
+/* ---- registration files ------------------------------------------------------------ */
+
+#define SPECIFIED                                                                                  \
+    "\"kernel_id\":\"a-1\",\"registration_ip\":\"10.0.0.1\",\"registration_port\":7,\"key\":\"k\""
+
+static const char *reported_to(void)
+{
+    static char text[CONNECTION_ENDPOINT_MAX];
+    connection_registration_endpoint(&connection, text, sizeof text);
+    return text;
+}
+
+Test(connection, registration_file_says_where_to_report)
+{
+    static const struct {
+        const char *text, *reported_to, *shell, *kernel_id;
+    } cases[] = {
+        {"{" SPECIFIED "}", "tcp://10.0.0.1:7", "tcp://10.0.0.1:*", "a-1"},
+        {"{" SPECIFIED ",\"ip\":\"*\"}", "tcp://10.0.0.1:7", "tcp://*:*", "a-1"},
+        {"{\"kernel_id\":\"a\",\"registration_ip\":\"::1\",\"registration_port\":65535}",
+         "tcp://[::1]:65535", "tcp://[::1]:*", "a"},
+        {"{\"kernel_id\":\"a\",\"registration_ip\":\"/r\",\"registration_port\":1,"
+         "\"transport\":\"ipc\"}",
+         "ipc:///r-1", "ipc:///r-0", "a"},
+        {"{\"ip\":\"127.0.0.1\",\"registration_port\":9,\"key\":null}", "tcp://127.0.0.1:9",
+         "tcp://127.0.0.1:*", NULL},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        cr_assert(eq(int, read_text(cases[i].text), 0), "%s", error);
+        EXPECT_TEXT(reported_to(), cases[i].reported_to);
+        EXPECT_TEXT(endpoint(CHANNEL_SHELL), cases[i].shell);
+        cr_expect(connection.changed);
+        cr_expect(eq(int, connection.kernel_id != NULL, cases[i].kernel_id != NULL));
+        if (cases[i].kernel_id != NULL) {
+            EXPECT_TEXT(connection.kernel_id, cases[i].kernel_id);
+        }
+        connection_release(&connection);
+    }
+}
+
+static const struct {
+    const char *text, *line;
+} wrong_registrations[] = {
+    {"{\"registration_port\":0}", "registration_port must be an integer from 1 to 65535"},
+    {"{\"registration_port\":65536}", "registration_port must be an integer from 1 to 65535"},
+    {"{\"registration_port\":null}", "registration_port must be an integer from 1 to 65535"},
+    {"{\"registration_port\":1}", "ip is missing"},
+    {"{\"registration_port\":1,\"ip\":\"\"}", "ip is empty"},
+    {"{\"registration_port\":1,\"ip\":\"x\",\"key\":1}", "key must be a string"},
+    {"{\"registration_port\":1,\"hb_port\":2}",
+     "it has hb_port too: ports are either given or asked for"},
+    {"{\"registration_port\":1,\"kernel_id\":\"a\"}", "registration_ip is missing"},
+    {"{\"registration_port\":1,\"registration_ip\":\"x\"}", "kernel_id is missing"},
+    {"{\"registration_port\":1,\"registration_ip\":\"x\",\"kernel_id\":null}",
+     "kernel_id must be a string"},
+    {"{\"registration_port\":1,\"registration_ip\":\"x\",\"kernel_id\":\"\"}",
+     "kernel_id must be 1 to 128 letters, digits, dots, dashes and underscores"},
+    {"{\"registration_port\":1,\"registration_ip\":\"x\",\"kernel_id\":\"/\"}",
+     "kernel_id must be 1 to 128 letters, digits, dots, dashes and underscores"},
+    {"{\"registration_port\":1,\"registration_ip\":5,\"kernel_id\":\"a\"}",
+     "registration_ip must be a string"},
+};
+
+Test(connection, each_mistake_of_a_registration_file_has_its_line)
+{
+    for (size_t i = 0; i < COUNT(wrong_registrations); i++) {
+        char line[CONNECTION_ERROR_MAX];
+        (void)snprintf(line, sizeof line, "registration file c.json: %s",
+                       wrong_registrations[i].line);
+        cr_expect(eq(int, read_text(wrong_registrations[i].text), -EINVAL));
+        EXPECT_TEXT(error, line);
+    }
+}
+
+static int read_registration(const char *host, const char *id, const char *transport)
+{
+    char text[1024];
+    (void)snprintf(text, sizeof text,
+                   "{\"registration_port\":1,\"registration_ip\":\"%s\",\"kernel_id\":\"%s\","
+                   "\"transport\":\"%s\",\"ip\":\"/x\"}",
+                   host, id, transport);
+    return read_text(text);
+}
+
+Test(connection, what_is_too_long_in_a_registration_file_is_refused)
+{
+    char *id = repeated('i', 129);
+    cr_expect(eq(int, read_registration("x", id, "tcp"), -EINVAL));
+    cr_expect(eq(int, read_registration("x", id + 1, "tcp"), 0), "%s", error);
+    connection_release(&connection);
+    free(id);
+
+    char *host = repeated('h', 256);
+    cr_expect(eq(int, read_registration(host, "a", "tcp"), -EINVAL));
+    EXPECT_TEXT(error, "registration file c.json: registration_ip is longer than 255 characters");
+    host[0] = '/';
+    host[106] = '\0';
+    cr_expect(eq(int, read_registration(host, "a", "ipc"), -EINVAL));
+    EXPECT_TEXT(error, "registration file c.json: registration_ip: the path of the registration "
+                       "socket is too long (108 bytes, at most 107)");
+    free(host);
+}
+
+/* As the sockets would, when they are bound. */
+static void choose_ports(void)
+{
+    for (int channel = 0; channel < CHANNELS; channel++) {
+        connection.port[channel] = 1000 + channel;
+    }
+}
+
+Test(connection, registration_file_is_kept_and_another_one_written)
+{
+    cr_assert(eq(int, setenv("JUPYTER_RUNTIME_DIR", directory, 1), 0));
+    cr_assert(eq(int, read_text("{" SPECIFIED ",\"mine\":1}"), 0));
+    char path[PATH_MAX + 32];
+    (void)snprintf(path, sizeof path, "%s/kernel-a-1.json", directory);
+    EXPECT_TEXT(connection.path, path);
+    choose_ports();
+    cr_assert(eq(int, connection_write(&connection, error), 0), "%s", error);
+    EXPECT_TEXT(get_file("c.json"), "{" SPECIFIED ",\"mine\":1}");
+    EXPECT_TEXT(get_file(path),
+                "{\n  \"kernel_id\": \"a-1\",\n  \"key\": \"k\",\n  \"mine\": 1,\n"
+                "  \"transport\": \"tcp\",\n  \"ip\": \"10.0.0.1\",\n"
+                "  \"signature_scheme\": \"hmac-sha256\",\n  \"shell_port\": 1000,\n"
+                "  \"iopub_port\": 1001,\n  \"stdin_port\": 1002,\n  \"control_port\": 1003,\n"
+                "  \"hb_port\": 1004\n}");
+    connection_release(&connection);
+    cr_expect(ne(int, access(path, F_OK), 0));
+    cr_expect(eq(int, access("c.json", F_OK), 0));
+}
+
+Test(connection, registration_file_with_the_other_ones_name_is_not_overwritten)
+{
+    cr_assert(eq(int, setenv("JUPYTER_RUNTIME_DIR", directory, 1), 0));
+    put_file("kernel-a-1.json", "{" SPECIFIED "}", strlen("{" SPECIFIED "}"));
+    cr_assert(eq(int, symlink("kernel-a-1.json", "link.json"), 0));
+    cr_assert(eq(int, connection_read("link.json", &connection, error), 0), "%s", error);
+    char path[PATH_MAX + 32];
+    (void)snprintf(path, sizeof path, "%s/kernel-%ld.json", directory, (long)getpid());
+    EXPECT_TEXT(connection.path, path);
+}
+
+Test(connection, without_a_directory_a_registration_file_is_still_read)
+{
+    cr_assert(eq(int, read_text("{" SPECIFIED "}"), 0), "%s", error);
+    choose_ports();
+    cr_expect(eq(int, connection_write(&connection, error), -ENOENT));
+    EXPECT_TEXT(error, "no directory for a connection file: set JUPYTER_RUNTIME_DIR or HOME");
+    EXPECT_TEXT(get_file("c.json"), "{" SPECIFIED "}");
+    connection_release(&connection);
+    cr_expect(eq(int, access("c.json", F_OK), 0));
 }
