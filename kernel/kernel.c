@@ -190,6 +190,10 @@ static int bind_channels(struct kernel *kernel, char error[CONNECTION_ERROR_MAX]
 
     if (r == 0 && kernel->connection.changed) {
         r = connection_write(&kernel->connection, error);
+        if (r < 0 && kernel->connection.registration_port != 0) {
+            log_warning("%s; only the launcher can find this kernel", error);
+            r = 0;
+        }
     }
     if (r == 0) {
         kernel->iopub.socket = sockets_handle(&kernel->sockets, CHANNEL_IOPUB);
@@ -211,7 +215,9 @@ static void run_loop(struct kernel *kernel)
     router_start(kernel);
     iopub_status(&kernel->iopub, NULL, "starting");
     kernel_watch_worker(kernel);
+    registration_start(kernel);
     (void)zloop_start(kernel->loop);
+    registration_release(kernel);
     zloop_destroy(&kernel->loop);
 }
 

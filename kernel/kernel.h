@@ -21,6 +21,7 @@
 #include "kernel/output.h"
 #include "kernel/parent_watch.h"
 #include "kernel/paths.h"
+#include "kernel/registration.h"
 #include "kernel/session.h"
 #include "kernel/sockets.h"
 #include "kernel/stall_watch.h"
@@ -51,6 +52,7 @@ struct kernel {
     char *python; /* the Python that runs the cells */
     struct paths paths;
     struct connection connection;
+    struct registration registration;
     struct session session;
     struct signer *signer; /* replies, and verification */
     struct replay *replay;

@@ -652,7 +652,7 @@ class Kernel(Client):
     """A kernel process of its own and its first client."""
 
     def __init__(self, *, args=(), env=None, python=PYTHON, launcher=(), stdin=subprocess.DEVNULL,
-                 ports=None, ready=True, cwd=None, session=True, **connection):
+                 ports=None, ready=True, cwd=None, session=True, registration=None, **connection):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="ek-"))
         self.file = self.directory / "connection.json"
         self.expected_log = []
@@ -666,6 +666,8 @@ class Kernel(Client):
         if ports is None:
             ports = range(1, 6) if fields["transport"] == "ipc" else PORTS.take()
         fields.update({f"{name}_port": port for name, port in zip(CHANNELS, ports)})
+        if registration:  # the kernel chooses, and reports them to this launcher
+            fields = registration.file
         self.file.write_bytes(compact(fields))
         self.file.chmod(0o600)
         self.python = python
@@ -681,7 +683,9 @@ class Kernel(Client):
         self.process = subprocess.Popen(self.argv, stdin=stdin, stdout=self.out, stderr=self.err,
                                         env=environment, start_new_session=session, cwd=cwd)
         self.pid = self.process.pid
-        if not all(ports):  # the kernel chooses, and writes them back
+        if registration:
+            fields = registration.learn(self)
+        elif not all(ports):  # the kernel chooses, and writes them back
             self.file_is_final()
             fields = json.loads(self.file.read_text())
         super().__init__(fields, pidfd=os.pidfd_open(self.pid))
@@ -759,7 +763,9 @@ class Kernel(Client):
         self.check_stderr()
         assert self.stdout_text() == ""
         if self.connection["transport"] == "tcp":
-            busy = [n for n in CHANNELS if not port_is_free(self.connection[f"{n}_port"])]
+            ip = self.connection["ip"]
+            host = ip if ip.startswith("127.") else "127.0.0.1"
+            busy = [n for n in CHANNELS if not port_is_free(self.connection[f"{n}_port"], host)]
             assert busy == [], busy
 
     def check_stderr(self):
