@@ -60,8 +60,9 @@ static int add_arguments(json_t *spec, const struct options *options)
 }
 
 /*
- * The text of kernel.json, on the heap; NULL: a path is not UTF-8. There is no
- * kernel_protocol_version: it would promise the registration handshake of JEP 66.
+ * The text of kernel.json, on the heap; NULL: a path is not UTF-8. By
+ * kernel_protocol_version from 5.5 on launchers know that the kernel takes a
+ * registration file as well as a connection file (JEP 66).
  */
 static char *kernel_json(const struct options *options, const struct paths *paths,
                          const struct probe *python, const char *libpython)
@@ -69,12 +70,13 @@ static char *kernel_json(const struct options *options, const struct paths *path
     char *display_name = options->display_name
                              ? xstrdup(options->display_name)
                              : text_format("Python %s (Einkorn)", python->version);
-    json_t *spec = json_pack(
-        "{s:[s, s, s, s, s, s, s, s, s, s], s:s, s:s, s:s, s:{s:{s:s}, s:{s:s}}}", "argv",
-        paths->program, "kernel", "--python", python->executable, "--libpython", libpython,
-        "--python-version", python->version, "-f", "{connection_file}", "display_name",
-        display_name, "language", "python", "interrupt_mode", "message", "metadata", "einkorn",
-        "version", EINKORN_VERSION, "interpreter", "path", python->executable);
+    json_t *spec =
+        json_pack("{s:[s, s, s, s, s, s, s, s, s, s], s:s, s:s, s:s, s:s, s:{s:{s:s}, s:{s:s}}}",
+                  "argv", paths->program, "kernel", "--python", python->executable, "--libpython",
+                  libpython, "--python-version", python->version, "-f", "{connection_file}",
+                  "display_name", display_name, "language", "python", "interrupt_mode", "message",
+                  "kernel_protocol_version", "5.5", "metadata", "einkorn", "version",
+                  EINKORN_VERSION, "interpreter", "path", python->executable);
     free(display_name);
     bool complete = spec && add_arguments(spec, options) == 0 && add_env(spec, options) == 0;
     char *text = complete ? json_dumps(spec, JSON_INDENT(1)) : NULL;

@@ -29,9 +29,40 @@ def test_kernel_json_pins_everything_that_a_start_needs(install, tmp_path):
         "display_name": f"Python {VERSION} (Einkorn)",
         "language": "python",
         "interrupt_mode": "message",
+        "kernel_protocol_version": "5.5",
         "metadata": {"einkorn": {"version": spec["metadata"]["einkorn"]["version"]},
                      "interpreter": {"path": sys.executable}},
     }
+
+
+def test_what_the_protocol_version_promises_is_kept(install, tmp_path):
+    """
+    JEP 66: from 5.5 on "the kernel supports both mechanisms". The installed command line is
+    started with a registration file, as a launcher would that has read the number.
+    """
+    import zmq
+
+    assert install("--prefix", tmp_path).returncode == 0
+    spec = kernel_json(tmp_path)
+    assert tuple(map(int, spec["kernel_protocol_version"].split("."))) >= (5, 5)
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
+        router.linger = 0
+        port = router.bind_to_random_port("tcp://127.0.0.1")
+        file = tmp_path / "registration.json"
+        file.write_text(json.dumps({
+            "kernel_id": "promised", "transport": "tcp", "registration_ip": "127.0.0.1",
+            "registration_port": port, "signature_scheme": "hmac-sha256", "key": ""}))
+        kernel = subprocess.Popen([each.replace("{connection_file}", str(file))
+                                   for each in spec["argv"]],
+                                  env={**os.environ, "JUPYTER_RUNTIME_DIR": str(tmp_path)})
+        try:
+            assert router.poll(30000), "the kernel has reported no ports"
+            report = json.loads(router.recv_multipart()[-1])
+            assert report["kernel_id"] == "promised" and report["shell_port"].isdigit()
+            assert (tmp_path / "kernel-promised.json").exists()
+        finally:
+            kernel.terminate()
+        assert kernel.wait(30) == 0
 
 
 def test_restart_in_place_is_an_option_at_each_start(install, tmp_path):
