@@ -139,8 +139,8 @@ static bool look_at(struct stall_watch *self, int fd, uint64_t taken, int64_t no
     if (now_ms - seen->since_ms < timeout_ms) {
         return false;
     }
-    log_warning("a client has taken no output for %lld s: it is disconnected, and loses messages",
-                (long long)(now_ms - seen->since_ms) / 1000);
+    log_warning("a client has taken no output for %.1f s: it is disconnected, and loses messages",
+                (double)(now_ms - seen->since_ms) / 1000);
     (void)shutdown(fd, SHUT_RDWR);
     seen->seen = false;
     return true;

@@ -24,7 +24,7 @@ MB = 1 << 20
 SANITIZED = "ASAN_OPTIONS" in os.environ
 FREED_AT_ONCE = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") +
                  ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64"}
-LOST = r"einkorn: .*a client has taken no output for \d+ s: it is disconnected, and loses messages"
+LOST = r"einkorn: .*a client has taken no output for [\d.]+ s: it is disconnected, and loses messages"
 
 
 def out(value):
