@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from client import (CHANNELS, PORTS, children_of, descendants_of, members_of_group, port_is_free,
-                    state_of, text, wait_gone)
+from client import (CHANNELS, PORTS, Client, children_of, descendants_of, members_of_group,
+                    port_is_free, state_of, text, wait_gone, within)
 
 SLEEPER = [sys.executable, "-c", "import signal; signal.pause()"]
 
@@ -33,7 +33,7 @@ def test_shutdown(start, channel, restart):
     begin = time.monotonic()
     kernel.request_shutdown(channel, restart)
     assert kernel.exit_status(1) == 0
-    assert time.monotonic() - begin < 1.0
+    assert time.monotonic() - begin < within(1.0)
     kernel.check_gone()
     assert not [pid for pid in family if alive(pid)]
     assert kernel.file.exists()
@@ -89,7 +89,7 @@ def test_shutdown_of_a_busy_kernel(start, name, how):
     assert kernel.reply("shell", queued, 5).content["status"] in ("aborted", "error")
     kernel.exit_status(5)
     hard = name in ("swallows", "ignores", "holds the GIL")
-    assert time.monotonic() - begin < (2.2 if hard else 1.2)
+    assert time.monotonic() - begin < within(2.2 if hard else 1.2)
     kernel.check_gone(status=0)
     assert not [pid for pid in family if alive(pid)]
     shown = [m.type for m in kernel.iopub(queued)]
@@ -120,7 +120,7 @@ def test_atexit_runs_on_sigterm(start, tmp_path):
     broadcast = kernel.take("iopub", lambda m: m.type == "shutdown_reply")
     assert broadcast.content == {"status": "ok", "restart": False}
     kernel.check_gone(status=0)
-    assert time.monotonic() - begin < 1.2
+    assert time.monotonic() - begin < within(1.2)
     assert mark.read_text() == "done"
 
 
@@ -132,7 +132,7 @@ def test_an_atexit_that_hangs_does_not_hold_the_kernel(start):
     begin = time.monotonic()
     kernel.request_shutdown()
     kernel.exit_status(4)
-    assert time.monotonic() - begin < 2.5
+    assert time.monotonic() - begin < within(2.5)
     kernel.check_gone()
 
 
@@ -141,6 +141,7 @@ def test_two_shutdowns_are_one(start):
     kernel = start()
     first = kernel.send("control", "shutdown_request", {"restart": False})
     kernel.send("control", "shutdown_request", {"restart": False})
+    kernel.take("iopub", lambda m: m.parent_id == first)  # a signal may overtake a request
     kernel.process.terminate()
     assert kernel.reply("control", first).content["status"] == "ok"
     kernel.check_gone()
@@ -163,6 +164,7 @@ def test_ports_and_file_can_be_used_at_once(start):
     ports = [first.connection[f"{name}_port"] for name in CHANNELS]
     first.request_shutdown(restart=True)
     assert first.exit_status(3) == 0
+    Client.close(first)  # its subscription would come back to the second, and be welcomed to all
     second = start(ports=ports, **again)
     assert second.run("1") == [("result", text("1"))]
     assert second.kernel_session != first.kernel_session
@@ -383,7 +385,7 @@ def test_death_seen_although_a_grandchild_holds_the_pipes(start):
     try:
         assert result.error[0] == "KernelDied"
         assert kernel.exit_status(3) == 4
-        assert time.monotonic() - begin < 3
+        assert time.monotonic() - begin < within(3)
         assert alive(int(result.stdout))
     finally:
         os.kill(int(result.stdout), signal.SIGKILL)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from client import members_of_group, state_of
+from client import members_of_group, state_of, within
 
 KILLED = r"einkorn: Python does not end: killed"
 
@@ -33,7 +33,7 @@ def told(kernel, restart=False, timeout=3):
 def ends_within(kernel, seconds, begin, status=0):
     assert kernel.exit_status(seconds + 3) == status
     took = time.monotonic() - begin
-    assert took < seconds, took
+    assert took < within(seconds), took
     kernel.check_gone(status)
 
 
