@@ -301,6 +301,7 @@ struct link_consumer {
     uint32_t joined_kind;  /* while joining: kind and LINK_STDERR */
     uint64_t joined_request;
     uint64_t large_serial;        /* of the last memfd received */
+    int spare;                    /* an open fd whose place the next memfd may have */
     struct link_mapping *mapping; /* of the current item */
     bool corrupt;
 };

@@ -60,7 +60,9 @@ static int make_fds(struct link_consumer *self, struct link_fds *fds, int stdio[
     }
     self->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     fds->bell = self->bell >= 0 ? dup(self->bell) : -1;
-    if (fds->bell < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    self->spare = self->bell >= 0 ? fcntl(self->bell, F_DUPFD_CLOEXEC, 0) : -1;
+    if (fds->bell < 0 || self->spare < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         return -errno;
     }
     self->request = pair[0];
@@ -87,7 +89,8 @@ int link_consumer_init(struct link_consumer *self, struct link_fds *ret_fds, int
 {
     struct link_fds fds = {-1, -1, -1, {-1, -1}, -1};
     int stdio[2] = {-1, -1};
-    *self = (struct link_consumer){.bell = -1, .request = -1, .pipe = {-1, -1}, .side = -1};
+    *self = (struct link_consumer){
+        .bell = -1, .request = -1, .pipe = {-1, -1}, .side = -1, .spare = -1};
     int r = make_fds(self, &fds, stdio);
     if (r == 0) {
         r = link_memory_map(fds.memory, &self->memory);
@@ -114,7 +117,8 @@ void link_consumer_release(struct link_consumer *self)
     link_mapping_unref(self->mapping);
     self->mapping = NULL;
     link_memory_release(&self->memory);
-    int *const all[] = {&self->bell, &self->request, &self->pipe[0], &self->pipe[1], &self->side};
+    int *const all[] = {&self->bell,    &self->request, &self->pipe[0],
+                        &self->pipe[1], &self->side,    &self->spare};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (*all[i] >= 0) {
             close(*all[i]);

@@ -6,7 +6,7 @@
  * Owns the joined payload and the mapping of the current item.
  */
 
-#include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -66,12 +66,19 @@ static int take_sync(struct link_consumer *self, const struct link_record *recor
     return 0;
 }
 
-/* The memfd that was sent with this serial. -> fd, LINK_ECORRUPT. */
-static int receive_memfd(int socket, uint64_t serial)
+/*
+ * The memfd that was sent with this serial. It can be received once, and is lost where no file
+ * may be opened any more: so it gets the place of the spare one. -> fd, LINK_ECORRUPT.
+ */
+static int receive_memfd(struct link_consumer *self, uint64_t serial)
 {
     uint64_t sent = 0;
     int fd = -1;
-    ssize_t n = link_passing_receive(socket, &sent, sizeof sent, MSG_DONTWAIT, &fd);
+    if (self->spare >= 0) {
+        close(self->spare);
+        self->spare = -1;
+    }
+    ssize_t n = link_passing_receive(self->request, &sent, sizeof sent, MSG_DONTWAIT, &fd);
     if (n == (ssize_t)sizeof sent && sent == serial && fd >= 0) {
         return fd;
     }
@@ -93,12 +100,13 @@ static int take_large(struct link_consumer *self, const struct link_record *reco
     if (large.serial != self->large_serial + 1) {
         return LINK_ECORRUPT;
     }
-    int fd = receive_memfd(self->request, large.serial);
-    if (fd < 0) {
-        return LINK_ECORRUPT;
+    int fd = receive_memfd(self, large.serial);
+    int r = LINK_ECORRUPT;
+    if (fd >= 0) {
+        r = link_mapping_new(fd, large.size, &self->mapping);
+        close(fd);
     }
-    int r = link_mapping_new(fd, large.size, &self->mapping);
-    close(fd);
+    self->spare = fcntl(self->bell, F_DUPFD_CLOEXEC, 0);
     if (r != 0) {
         return LINK_ECORRUPT;
     }

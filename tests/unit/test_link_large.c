@@ -2,6 +2,7 @@
 
 #include "test_link_door.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -120,6 +121,25 @@ Test(link_large, without_fds_a_payload_larger_than_the_ring_comes_in_records)
     cr_assert(has_pattern(item.payload, 3));
     cr_assert(eq(u64, item.request, 4));
     cr_assert(eq(int, (int)item.kind, LINK_PUBLISH));
+}
+
+Test(link_large, a_memfd_finds_a_place_in_a_kernel_whose_fds_are_all_in_use)
+{
+    struct link_item item;
+    int last = -1, fd;
+    write_large(NULL);
+    write_large(NULL);
+    limit_fds(256);
+    while ((fd = dup(door.consumer.bell)) >= 0) {
+        last = fd;
+    }
+    cr_assert(last >= 0 && errno == EMFILE);
+    for (int i = 0; i < 2; i++) {
+        int r = door_next(&door, &item);
+        cr_assert(eq(int, r, 1));
+        cr_assert(has_pattern(item.payload, 3));
+    }
+    limit_fds(1024);
 }
 
 Test(link_large, where_the_socket_is_full_of_memfds_the_rest_comes_in_records)
