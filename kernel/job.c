@@ -16,6 +16,15 @@
 #include "kernel/kernel.h"
 #include "kernel/reply.h"
 
+enum {
+    PART_COST = 200, /* bytes that a part takes besides what is in it */
+    /*
+     * Smaller frames lie in ZeroMQ's receive buffer, of 8 KiB, which all that was received
+     * with them keeps alive: a cell of ten bytes could take that much while it waits.
+     */
+    COPY_MAX = 8 << 10,
+};
+
 /* The worker's parts: the frames from the message's metadata on, behind type and header. */
 static void keep_parts(struct job *self, const struct wire_message *message)
 {
@@ -27,9 +36,25 @@ static void keep_parts(struct job *self, const struct wire_message *message)
         zmq_msg_t *kept = &self->frame[i];
         zmq_msg_t *frame = (zmq_msg_t *)(uintptr_t)&message->frame[first + i];
 
-        CHECK(zmq_msg_init(kept) == 0 && zmq_msg_copy(kept, frame) == 0);
+        if (zmq_msg_size(frame) <= COPY_MAX) {
+            CHECK(zmq_msg_init_size(kept, zmq_msg_size(frame)) == 0);
+            memcpy(zmq_msg_data(kept), zmq_msg_data(frame), zmq_msg_size(frame));
+        } else {
+            CHECK(zmq_msg_init(kept) == 0 && zmq_msg_copy(kept, frame) == 0);
+        }
         self->part[JOB_METADATA + i] = (struct slice){zmq_msg_data(kept), zmq_msg_size(kept)};
     }
+}
+
+/* What a request takes in memory: a million small ones are a gigabyte, too. */
+static size_t memory_of(const struct job *self)
+{
+    size_t bytes = sizeof *self;
+
+    for (size_t i = 0; i < self->parts; i++) {
+        bytes += self->part[i].n + PART_COST;
+    }
+    return bytes;
 }
 
 /* -> NULL, or what is to be said of a request that is larger than the door. */
@@ -61,6 +86,7 @@ struct job *job_new(const struct wire_message *message, struct origin *origin, e
     self->parts = JOB_METADATA + frames;
     self->part = xcalloc(self->parts, sizeof *self->part);
     keep_parts(self, message);
+    self->bytes = memory_of(self);
     self->invalid = check_size(self);
     return self;
 }

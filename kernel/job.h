@@ -21,6 +21,7 @@ enum job_kind {
     JOB_ASK,      /* any other request with a reply */
     JOB_COMM,     /* a comm message: no reply */
 };
+enum { JOB_KINDS = JOB_COMM + 1 };
 
 /* What the worker gets of a request: the parts of a LINK_SHELL request. */
 enum { JOB_TYPE, JOB_HEADER, JOB_METADATA, JOB_CONTENT, JOB_FIRST_BUFFER };
@@ -44,12 +45,13 @@ struct job {
     struct slice *part; /* see above */
     size_t parts;
     size_t frames;
+    size_t bytes;      /* of memory, about */
     zmq_msg_t frame[]; /* of metadata, content and buffers */
 };
 
 /*
- * Keeps the message's frames, which ZeroMQ shares instead of copying them, and
- * a reference of origin. A request of more than the door takes is invalid.
+ * Keeps the message's frames, of which ZeroMQ shares the large ones instead of copying
+ * them, and a reference of origin. A request of more than the door takes is invalid.
  */
 struct job *job_new(const struct wire_message *message, struct origin *origin, enum job_kind kind);
 void job_destroy(struct job **self_p);

@@ -93,6 +93,7 @@ struct kernel {
     zloop_t *loop;
     int signal_fd;
     struct parent_watch parents;
+    bool shell_held;     /* shell is not read: too much waits */
     bool spoken_to;      /* a request or an answer has come */
     bool in_round;       /* the door's round is not over */
     bool door_quiet;     /* the last record was the end of what ran */

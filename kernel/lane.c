@@ -29,6 +29,14 @@ void lane_init(struct lane *self)
     memset(self, 0, sizeof *self);
     self->last = &self->first;
     self->next_count = 1;
+    self->bytes_max = LANE_BYTES_MAX;
+}
+
+/* A job leaves the queue. */
+static void forget(struct lane *self, const struct job *job)
+{
+    self->waiting[job->kind]--;
+    self->bytes -= job->bytes;
 }
 
 static struct job *take_first(struct lane *self)
@@ -37,6 +45,7 @@ static struct job *take_first(struct lane *self)
 
     if (first) {
         self->first = first->next;
+        forget(self, first);
         first->next = NULL;
         if (!self->first) {
             self->last = &self->first;
@@ -137,6 +146,7 @@ void lane_run(struct kernel *kernel)
             start(kernel, job);
         }
     }
+    router_pace_shell(kernel);
 }
 
 /* Reply and idle of the current request. */
@@ -162,11 +172,15 @@ static struct job *take_kind(struct lane *self, enum job_kind kind)
 {
     struct job *taken = NULL, **taken_last = &taken;
 
+    if (self->waiting[kind] == 0) {
+        return NULL; /* a long queue is not looked through for nothing */
+    }
     for (struct job **at = &self->first; *at;) {
         struct job *job = *at;
 
         if (job->kind == kind) {
             *at = job->next;
+            forget(self, job);
             job->next = NULL;
             *taken_last = job;
             taken_last = &job->next;
@@ -218,17 +232,20 @@ void lane_put(struct kernel *kernel, struct job **job_p)
     drop_completions(kernel, job);
     *self->last = job;
     self->last = &job->next;
+    self->waiting[job->kind]++;
+    self->bytes += job->bytes;
     lane_run(kernel);
 }
 
 void lane_abort(struct kernel *kernel)
 {
     struct lane *self = &kernel->lane;
-    struct job *all = self->first;
+    struct job *job;
 
-    self->first = NULL;
-    self->last = &self->first;
-    refuse_all(kernel, all);
+    while ((job = take_first(self))) {
+        job_refuse(kernel, &job, last_count(self), NULL, NULL);
+    }
+    router_pace_shell(kernel);
 }
 
 void lane_done(struct kernel *kernel, uint64_t number, struct slice content, struct slice metadata,
@@ -304,4 +321,5 @@ void lane_die(struct kernel *kernel, const char *ename, const char *evalue, cons
     }
     lane_fail(kernel, ename, evalue, detail);
     refuse_all(kernel, aborted);
+    router_pace_shell(kernel);
 }

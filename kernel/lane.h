@@ -17,9 +17,18 @@
 
 struct kernel;
 
+/*
+ * Bytes of requests that may wait. With more, the shell socket is not read until half of
+ * them are gone: what comes stays with ZeroMQ, and then with the clients, whose sending waits.
+ */
+#define LANE_BYTES_MAX ((size_t)1 << 30)
+
 struct lane {
     struct job *current; /* with Python; its number is origin->number */
     struct job *first, **last;
+    size_t waiting[JOB_KINDS];  /* how many of each kind */
+    size_t bytes;               /* of those that wait */
+    size_t bytes_max;           /* LANE_BYTES_MAX */
     uint32_t next_count;        /* of the next cell that counts; starts at 1 */
     struct abort_window window; /* after an error: requests that are still on their way */
     struct origin *last_cell;   /* that was shown; NULL: none was */

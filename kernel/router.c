@@ -86,9 +86,14 @@ void router_drain(struct kernel *kernel)
     }
 }
 
+static bool is_held(const struct kernel *kernel, enum channel channel)
+{
+    return channel == CHANNEL_SHELL && kernel->shell_held;
+}
+
 static int on_readable(struct kernel *kernel, enum channel channel)
 {
-    for (int i = 0; i < BATCH && receive(kernel, channel) == 0; i++) {
+    for (int i = 0; i < BATCH && !is_held(kernel, channel) && receive(kernel, channel) == 0; i++) {
     }
     door_await(kernel);
     return kernel->finished ? -1 : 0;
@@ -147,20 +152,40 @@ static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
     return 0;
 }
 
-void router_start(struct kernel *kernel)
+static void add_reader(struct kernel *kernel, enum channel channel)
 {
     static zloop_reader_fn *const readers[CHANNELS] = {
         [CHANNEL_SHELL] = on_shell,     [CHANNEL_IOPUB] = on_iopub,  [CHANNEL_STDIN] = on_stdin,
         [CHANNEL_CONTROL] = on_control, [CHANNEL_HB] = on_heartbeat,
     };
+    zsock_t *socket = kernel->sockets.socket[channel];
+
+    (void)zloop_reader(kernel->loop, socket, readers[channel], kernel);
+    zloop_reader_set_tolerant(kernel->loop, socket);
+}
+
+void router_pace_shell(struct kernel *kernel)
+{
+    const struct lane *lane = &kernel->lane;
+
+    if (!kernel->shell_held && lane->bytes > lane->bytes_max) {
+        log_warning("%zu MB of requests wait: no more are taken until half of them are done",
+                    lane->bytes >> 20);
+        kernel->shell_held = true;
+        zloop_reader_end(kernel->loop, kernel->sockets.socket[CHANNEL_SHELL]);
+    } else if (kernel->shell_held && lane->bytes <= lane->bytes_max / 2) {
+        kernel->shell_held = false;
+        add_reader(kernel, CHANNEL_SHELL);
+    }
+}
+
+void router_start(struct kernel *kernel)
+{
     /* zloop looks in this order: control and heartbeat come before the rest. */
     static const enum channel order[CHANNELS] = {CHANNEL_CONTROL, CHANNEL_HB, CHANNEL_IOPUB,
                                                  CHANNEL_STDIN, CHANNEL_SHELL};
 
     for (size_t i = 0; i < CHANNELS; i++) {
-        zsock_t *socket = kernel->sockets.socket[order[i]];
-
-        (void)zloop_reader(kernel->loop, socket, readers[order[i]], kernel);
-        zloop_reader_set_tolerant(kernel->loop, socket);
+        add_reader(kernel, order[i]);
     }
 }

@@ -13,6 +13,9 @@ struct kernel;
 /* Puts the readers of all five sockets into the loop. */
 void router_start(struct kernel *kernel);
 
+/* Stops and goes on reading shell: call it when what waits in the lane has become more or less. */
+void router_pace_shell(struct kernel *kernel);
+
 /* Handles all that lies in shell and control now. */
 void router_drain(struct kernel *kernel);
 

@@ -23,13 +23,14 @@ static const struct {
     int type;
     bool routes; /* clients reconnect with the same identity; what cannot be sent to one is told */
     int unsent;  /* messages that wait for one client at most; 0: any number */
+    int unread;  /* the same, that wait from one client */
 } kinds[CHANNELS] = {
-    [CHANNEL_SHELL] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX},
-    [CHANNEL_IOPUB] = {ZMQ_XPUB, false, 0}, /* counted in bytes: iopub.c */
-    [CHANNEL_STDIN] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX},
-    [CHANNEL_CONTROL] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX},
+    [CHANNEL_SHELL] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX, SOCKETS_REQUESTS_MAX},
+    [CHANNEL_IOPUB] = {ZMQ_XPUB, false, 0, 0}, /* counted in bytes: iopub.c */
+    [CHANNEL_STDIN] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX, 0},
+    [CHANNEL_CONTROL] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX, 0},
     /* A ROUTER echoes what REP would, and what a DEALER sends without an envelope. */
-    [CHANNEL_HB] = {ZMQ_ROUTER, false, SOCKETS_BEATS_MAX},
+    [CHANNEL_HB] = {ZMQ_ROUTER, false, SOCKETS_BEATS_MAX, 0},
 };
 
 static int64_t now_ms(void)
@@ -44,7 +45,7 @@ static zsock_t *make(enum channel channel)
     CHECK(socket);
     zsock_set_linger(socket, SOCKETS_LINGER_MS);
     zsock_set_sndhwm(socket, kinds[channel].unsent);
-    zsock_set_rcvhwm(socket, 0); /* a request that has come is a request */
+    zsock_set_rcvhwm(socket, kinds[channel].unread);
     zsock_set_ipv6(socket, 1);
     zsock_set_maxmsgsize(socket, (int)WIRE_FRAME_MAX);
     if (kinds[channel].routes) {

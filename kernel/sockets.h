@@ -20,6 +20,11 @@ enum {
      */
     SOCKETS_REPLIES_MAX = 10000,
     SOCKETS_BEATS_MAX = 64, /* of any size */
+    /*
+     * Messages of one client that ZeroMQ takes for us while we read none (lane.h);
+     * further ones stay in the client's socket.
+     */
+    SOCKETS_REQUESTS_MAX = 100,
 };
 
 struct sockets {

@@ -143,6 +143,52 @@ Test(lane, an_error_aborts_what_still_lies_in_the_socket)
     stage_release(&stage);
 }
 
+static size_t waiting(const struct stage *stage)
+{
+    size_t count = 0;
+
+    for (const struct job *job = stage->kernel->lane.first; job; job = job->next) {
+        count++;
+    }
+    return count;
+}
+
+Test(lane, more_than_may_wait_stays_in_the_socket_until_there_is_room)
+{
+    enum { CELLS = 20, SIZE = 30000, FIT = 5 };
+    static char content[SIZE + 16] = "{\"code\":\"";
+    struct stage stage;
+
+    memset(content + strlen(content), 'x', SIZE);
+    memcpy(content + SIZE, "\"}", 3);
+    stage_init_ready(&stage);
+    stage.kernel->lane.bytes_max = (size_t)SIZE * FIT;
+    for (int i = 0; i < CELLS; i++) {
+        stage_execute(&stage, content);
+    }
+    while (!stage.kernel->shell_held) {
+        stage_turn(&stage);
+    }
+    cr_assert_eq(waiting(&stage), FIT, "and one runs");
+    stage_send(&stage, CHANNEL_CONTROL, "connect_request", "{}");
+    stage_expect(&stage, CHANNEL_CONTROL, "connect_reply", "m21", "shell_port");
+    cr_assert_eq(waiting(&stage), FIT);
+    for (unsigned i = 1; i <= CELLS; i++) {
+        char id[16];
+
+        (void)snprintf(id, sizeof id, "m%u", i);
+        while (stage.kernel->lane.current == NULL) { /* it still lies in the socket */
+            stage_turn(&stage);
+        }
+        stage_say_done(&stage, lane_running(&stage.kernel->lane), "ok");
+        expect_reply(&stage, id, "\"status\":\"ok\"");
+        cr_assert_leq(waiting(&stage), FIT);
+    }
+    cr_assert_eq(stage.kernel->lane.bytes, 0);
+    cr_assert_not(stage.kernel->shell_held);
+    stage_release(&stage);
+}
+
 Test(lane, a_client_can_say_that_an_error_aborts_nothing)
 {
     static const char *const contents[] = {
