@@ -14,6 +14,7 @@
 
 #include "bridge/json_text.h"
 #include "bridge/xalloc.h"
+#include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
@@ -182,12 +183,13 @@ void input_receive(struct kernel *kernel, const struct wire_message *message)
     struct slice value;
 
     if (!json_string_is(message->msg_type, "input_reply")) {
-        log_warning("message on stdin ignored: it is no input_reply");
+        refusals_tell(&kernel->refusals, clock_us(CLOCK_MONOTONIC),
+                      "message on stdin ignored: it is no input_reply");
         return;
     }
     if (message->content_error != 0 && strcmp(message->bad_part, "parent_header") == 0) {
-        log_warning("input_reply dropped: %s: %s", message->bad_part,
-                    wire_error_text(message->content_error));
+        refusals_tell(&kernel->refusals, clock_us(CLOCK_MONOTONIC), "input_reply dropped: %s: %s",
+                      message->bad_part, wire_error_text(message->content_error));
         return;
     }
     pending = find(self, message);

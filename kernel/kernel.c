@@ -246,6 +246,7 @@ static void init(struct kernel *kernel, const struct options *options)
 
 static void release(struct kernel *kernel)
 {
+    refusals_tell_rest(&kernel->refusals);
     if (kernel->supervisor.pid > 0) {
         supervisor_signal_group(&kernel->supervisor, SIGKILL);
         supervisor_reap(&kernel->supervisor);

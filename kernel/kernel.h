@@ -21,6 +21,7 @@
 #include "kernel/output.h"
 #include "kernel/parent_watch.h"
 #include "kernel/paths.h"
+#include "kernel/refusals.h"
 #include "kernel/registration.h"
 #include "kernel/session.h"
 #include "kernel/sockets.h"
@@ -66,6 +67,7 @@ struct kernel {
     struct input input;
     struct wire_message message; /* the one being handled */
     uint64_t replies_dropped;    /* for want of a client that reads */
+    struct refusals refusals;    /* messages that were dropped or ignored */
 
     enum worker_state worker;
     struct supervisor supervisor;

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "bridge/json_text.h"
+#include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
@@ -29,8 +30,9 @@ static void dispatch(struct kernel *kernel, enum channel channel)
     const struct request_type *type = request_type_find(origin->type);
 
     if (!type) {
-        log_warning("message of unknown type %.*s ignored", (int)origin->type.n,
-                    (const char *)origin->type.p);
+        refusals_tell(&kernel->refusals, clock_us(CLOCK_MONOTONIC),
+                      "message of unknown type %.*s ignored", (int)origin->type.n,
+                      (const char *)origin->type.p);
         iopub_status(&kernel->iopub, origin, "busy");
         iopub_status(&kernel->iopub, origin, "idle");
     } else if (type->queued) {
@@ -66,7 +68,8 @@ static int receive(struct kernel *kernel, enum channel channel)
         kernel->spoken_to |= r == 0;
     }
     if (r < 0) {
-        log_warning("message on %s dropped: %s", channel_names[channel], wire_error_text(r));
+        refusals_tell(&kernel->refusals, clock_us(CLOCK_MONOTONIC), "message on %s dropped: %s",
+                      channel_names[channel], wire_error_text(r));
     } else if (channel == CHANNEL_STDIN) {
         input_receive(kernel, message);
     } else {

@@ -1,11 +1,12 @@
 """
 Issue 1, "Kernel process" and "Bad input": frames, signatures, replays, limits.
-Whatever comes, the kernel stays usable, and says so on stderr in a line per message.
+Whatever comes, the kernel stays usable, and says so on stderr, if there are not too many, in a line per message.
 """
 
 import hashlib
 import hmac
 import json
+import re
 
 import pytest
 import zmq
@@ -155,6 +156,21 @@ def test_a_line_is_logged_for_a_bad_signature(fresh):
     lines = fresh.stderr().splitlines()
     assert len(lines) == 1 and "signature" in lines[0], lines
     assert fresh.connection["key"] not in lines[0] and "666" not in lines[0]
+
+
+def test_the_log_is_not_flooded_by_bad_messages(fresh):
+    """Lines for a few of a thousand, and the others are counted."""
+    fresh.expect_log(LOGGED)
+    for _ in range(500):
+        fresh.send_frames("shell", [DELIMITER, b"0" * 64, *parts_of(fresh)])
+        fresh.send("control", "no_such_request", {})
+    fresh.run("1")
+    fresh.stop()
+    fresh.queue["iopub"].clear()  # busy and idle of each that was signed
+    lines = fresh.stderr().splitlines()
+    told = [line for line in lines if re.search(r"wrong or missing signature|unknown type", line)]
+    more = [int(n) for n in re.findall(r"(\d+) more (?:messages were )?dropped", fresh.stderr())]
+    assert 20 <= len(told) < 100 and len(told) + sum(more) == 1000, lines
 
 
 def test_garbage_on_iopub_changes_nothing(raw):
