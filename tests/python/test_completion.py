@@ -218,6 +218,23 @@ def test_modules_on_the_path_are_found_and_not_imported(shell, tmp_path):
     assert results[-1].text == "[]"
 
 
+def test_names_of_pythons_own_modules_in_c_are_offered_before_their_import(shell, tmp_path):
+    (tmp_path / "mine_c.so").write_bytes(b"")
+    loaded = "[name in sys.modules for name in ('cmath', 'resource', 'mine_c')]"
+    setup = ("import sys\nsys.modules.pop('cmath', None); sys.modules.pop('resource', None)\n"
+             "class Finder:\n    @staticmethod\n    def find_spec(name, *rest):\n        if name in ('cmath', 'resource'): print('asked')\n"
+             "sys.meta_path.insert(0, Finder); sys.path.insert(0, '.')")  # fmt: skip
+    cases = [
+        ("from cmath import sq|", ["sqrt"]), ("from resource import getrl|", ["getrlimit"]),
+        ("from _ctypes import sizeo|", ["sizeof"]), ("from mine_c import |", []),
+        ("from no_such import |", []),
+    ]  # fmt: skip
+    results = shell(setup, *[ask(code) for code, _ in cases], loaded)
+    for (code, expected), result in zip(cases, results[1:]):
+        assert (code, texts(result)) == (code, expected)
+    assert results[-1].text == "[False, False, False]"
+
+
 HOSTILE = """
 import sys, types
 class Liar:

@@ -2,8 +2,8 @@
 
 Offered are: names of the namespace, builtins and keywords; attributes of dotted names; modules and
 their members in import statements; keyword arguments within a call; keys in subscripts; and paths
-in strings.  Nothing is called and nothing imported; see completion_lookup for what user code can
-run all the same.
+in strings.  Nothing is called and nothing of the user's imported; see completion_lookup for what
+user code can run all the same.
 """
 
 import builtins

@@ -1,7 +1,8 @@
-"""What can follow in ``import`` and ``from ... import``, without importing anything.
+"""What can follow in ``import`` and ``from ... import``, without running what would be imported.
 
 Modules are those loaded, those built in, and those that files on ``sys.path`` promise.  Of a module
-that is not loaded the names are read off its source text.
+that is not loaded the names are read off its source text.  Python's own modules in C have none:
+they are loaded for a look, past everything that a user can have put into the import system.
 """
 
 import os
@@ -10,6 +11,7 @@ import sys
 from . import completion_lookup as lookup
 
 MAX_SOURCE = 300_000  # bytes of a module's text that is worth parsing
+NOT_FOR_A_LOOK = {"readline"}  # to load it changes the terminal
 
 
 def modules(prefix, deadline):
@@ -35,7 +37,10 @@ def members(module, prefix, deadline):
     """Return the sorted names that ``from module import`` can take; submodules among them."""
     found = set(submodules(module, prefix, deadline))
     loaded = sys.modules.get(module)
-    names = _written(module) if loaded is None else lookup.attributes(loaded)
+    if loaded is None:
+        names = _written(module) or _compiled(module)
+    else:
+        names = lookup.attributes(loaded)
     found.update(name for name in names if name.startswith(prefix) and name != "*")
     return _shown(found, prefix)
 
@@ -121,6 +126,28 @@ def _written(module):
             except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
             return list(_bound(tree.body))
+    return []
+
+
+def _compiled(module):
+    """Return the names in a module of Python's own that is written in C and not loaded."""
+    if module not in sys.stdlib_module_names or module in NOT_FOR_A_LOOK:
+        return []
+    from importlib import machinery, util
+
+    places = [entry for entry in _search_path() if os.path.basename(entry) == "lib-dynload"
+              and entry.startswith(sys.base_exec_prefix + os.sep)]  # fmt: skip
+    kinds = (machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES)
+    finders = [machinery.BuiltinImporter, *(machinery.FileFinder(each, kinds) for each in places)]
+    for finder in finders:
+        spec = finder.find_spec(module)
+        if spec is not None:
+            try:
+                seen = util.module_from_spec(spec)
+                spec.loader.exec_module(seen)
+            except ImportError:
+                break
+            return [name for name in vars(seen) if type(name) is str]
     return []
 
 
