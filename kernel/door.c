@@ -20,6 +20,7 @@
 #include "bridge/json_text.h"
 #include "kernel/clock.h"
 #include "kernel/door_pause.h"
+#include "kernel/early_text.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
 #include "kernel/trim.h"
@@ -67,6 +68,8 @@ static int on_stream(struct kernel *kernel, const struct link_item *item,
         if (kernel->start_text.n + item->payload.n <= DOOR_START_TEXT_MAX) {
             buffer_put_slice(&kernel->start_text, item->payload);
         }
+    } else if (!origin) {
+        early_text_log(&kernel->early_text, item->payload);
     } else if (item->from_pipe) {
         output_pipe(&kernel->output, origin, stream, item->payload);
     } else {

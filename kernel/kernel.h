@@ -77,6 +77,7 @@ struct kernel {
     struct link_sender sender;
     char python_version[32];  /* as pinned, then as the worker says */
     struct buffer start_text; /* what the worker wrote to fd 1 and 2 before it was ready */
+    size_t early_text;        /* bytes logged of what it wrote before the first request */
     char *start_error;        /* WORKER_BROKEN: why, and what to do */
 
     long long worker_started_ms; /* CLOCK_MONOTONIC */

@@ -201,7 +201,7 @@ def watch(directory, look, timeout=DEADLINE):
     fd = libc.inotify_init1(os.O_CLOEXEC)
     end = time.monotonic() + timeout
     try:
-        changes = 0x8 | 0x80 | 0x100  # IN_CLOSE_WRITE, IN_MOVED_TO, IN_CREATE
+        changes = 0x2 | 0x8 | 0x80 | 0x100  # IN_MODIFY, IN_CLOSE_WRITE, IN_MOVED_TO, IN_CREATE
         assert libc.inotify_add_watch(fd, os.fsencode(directory), changes) >= 0, directory
         while not (found := look()):
             left = end - time.monotonic()
@@ -530,7 +530,7 @@ class Client:
             assert parts[1] == sent, (parts[1], sent)
         else:
             assert parts[1] == b"{}", message
-            assert message.type in ("status", "iopub_welcome", "shutdown_reply", "stream"), message
+            assert message.type in ("status", "iopub_welcome", "shutdown_reply"), message
         assert len(message.identities) == (1 if channel == "iopub" else 0), frames
         return message
 

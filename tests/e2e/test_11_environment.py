@@ -16,7 +16,7 @@ import subprocess
 import pytest
 
 import client
-from client import EINKORN, PYTHON, text, wait_gone
+from client import EINKORN, PYTHON, text, wait_for_file, wait_gone
 
 ABOUT = """
 import os, sys, sysconfig
@@ -471,6 +471,20 @@ def test_our_tree_may_be_read_only(start, tmp_path, monkeypatch, way):
 
 
 # --- the log -------------------------------------------------------------------------
+
+
+def test_text_before_the_first_cell_goes_to_the_log(start, tmp_path):
+    """There is no cell to show it in; no message has an empty parent (client.py looks at each)."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import threading, time\nseen = threading.Event()\ndef speak():\n"
+        "    while not seen.wait(0.02): print('from a thread', flush=True)\n"
+        "threading.Thread(target=speak, daemon=True).start()\n")  # fmt: skip
+    kernel = start(env={"PYTHONPATH": str(tmp_path), "PYTHONVERBOSE": "1"})
+    kernel.expect_log(r"einkorn: Python wrote (before the first cell|while it started): .*")
+    line = "einkorn: Python wrote before the first cell: from a thread\n"
+    wait_for_file(kernel.directory / "stderr", lambda log: line in log)
+    result = kernel.execute("import sitecustomize; sitecustomize.seen.set(); print('here')")
+    assert "here\n" in result.stdout
 
 
 def test_the_log_goes_to_a_file_when_asked(start, tmp_path):

@@ -69,13 +69,27 @@ Test(door, text_of_old_and_unknown_requests_and_of_the_pipes_belongs_to_the_last
     stage_release(&stage);
 }
 
-Test(door, text_before_the_first_cell_has_no_parent)
+/* A cell, m1: from now on there is something that text belongs to. */
+static void start_cell(struct stage *stage)
+{
+    stage_execute(stage, "{\"code\":\"1\"}");
+    stage_expect_request(stage, 1, 1);
+    stage_expect_status(stage, "m1", "busy");
+    stage_expect(stage, CHANNEL_IOPUB, "execute_input", "m1", "1");
+    atomic_store(&stage->worker.memory.page->running, 1);
+}
+
+Test(door, text_before_the_first_cell_is_not_published)
 {
     struct stage stage;
 
     stage_init_ready(&stage);
     stage_say_text(&stage, 0, "early");
-    stage_expect(&stage, CHANNEL_IOPUB, "stream", "", "early");
+    door_drain(stage.kernel);
+    cr_assert_eq(stage.kernel->early_text, strlen("early"), "it was logged");
+    start_cell(&stage);
+    stage_say_text(&stage, 1, "text");
+    stage_expect(&stage, CHANNEL_IOPUB, "stream", "m1", "\"text\"");
     stage_release(&stage);
 }
 
@@ -212,6 +226,7 @@ Test(door, records_behind_a_large_message_wait_until_it_is_signed_and_requests_d
     struct told told;
 
     stage_init_ready(&stage);
+    start_cell(&stage);
     stage.kernel->iopub.on_busy = ask_meanwhile;
     memset(content, ' ', size);
     content[0] = '{';
@@ -223,9 +238,9 @@ Test(door, records_behind_a_large_message_wait_until_it_is_signed_and_requests_d
     stage_receive(&stage, CHANNEL_IOPUB, &told);
     cr_assert_str_eq(told.type, "big");
     told_release(&told);
-    stage_expect_status(&stage, "m1", "busy");
-    stage_expect_status(&stage, "m1", "idle");
-    stage_expect(&stage, CHANNEL_IOPUB, "stream", "", "behind");
+    stage_expect_status(&stage, "m2", "busy");
+    stage_expect_status(&stage, "m2", "idle");
+    stage_expect(&stage, CHANNEL_IOPUB, "stream", "m1", "behind");
     free(content);
     stage_release(&stage);
 }
@@ -235,6 +250,7 @@ Test(door, a_backlog_stops_the_worker_and_its_end_lets_it_go_on)
     struct stage stage;
 
     stage_init_ready(&stage);
+    start_cell(&stage);
     atomic_fetch_add(&stage.kernel->iopub.unsent, IOPUB_BACKLOG_MAX + 1);
     stage_say_text(&stage, 0, "text");
     stage_turn(&stage);

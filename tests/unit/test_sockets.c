@@ -125,7 +125,8 @@ Test(sockets, each_has_its_type_and_its_limits)
         cr_assert_eq(zsock_type(sockets.socket[i]), types[i], "%s", channel_names[i]);
         cr_assert_eq(zsock_sndhwm(sockets.socket[i]), unsent[i], "%s", channel_names[i]);
         cr_assert_eq(zsock_tcp_maxrt(sockets.socket[i]), SOCKETS_STALL_MS);
-        cr_assert_eq(zsock_rcvhwm(sockets.socket[i]), 0);
+        cr_assert_eq(zsock_rcvhwm(sockets.socket[i]),
+                     i == CHANNEL_SHELL ? SOCKETS_REQUESTS_MAX : 0);
         cr_assert_eq(zsock_linger(sockets.socket[i]), SOCKETS_LINGER_MS);
         cr_assert_eq(sockets_handle(&sockets, i), zsock_resolve(sockets.socket[i]));
     }
