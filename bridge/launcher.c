@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +181,7 @@ int main(int argc, char **argv)
     if (inittab.append_inittab("_einkorn", init.init) != 0) {
         launcher_fail(LAUNCHER_ERUNNER, "out of memory");
     }
-    char *python = strdup(self.python);
+    char *python = (char *)(uintptr_t)self.python; /* of our argv; Python only reads it */
     char option[] = "-c";
     char code[] = "__import__('_einkorn').run()";
     char *python_argv[] = {python, option, code, NULL};
