@@ -3,10 +3,13 @@
 
 /*
  * How many files this process may have open: as many as the system lets us, of
- * which the last few are never a client's. One per process.
+ * which the last few are never a client's. One per process: the program's, which
+ * is what "default" brings about also for calls from einkorn-kernel.so.
  */
 
 #include <sys/types.h>
+
+#pragma GCC visibility push(default)
 
 enum {
     FILE_LIMIT_LEAST = 64,   /* with fewer a kernel could not serve two clients */
@@ -26,5 +29,7 @@ unsigned long file_limit(void);
 
 /* Gives a child the soft limit that we were started with: a cell's select() may stand on it. */
 void file_limit_restore(pid_t child);
+
+#pragma GCC visibility pop
 
 #endif

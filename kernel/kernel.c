@@ -2,8 +2,8 @@
  * Puts a kernel together, runs its loop, takes it apart. Runs in the kernel
  * process.
  *
- * The worker is spawned before anything else is done: Python needs longer to
- * boot than the sockets need to be bound, and both go on side by side.
+ * The worker is there already (start.c) and boots while the sockets are bound;
+ * what no client waits for is done after that.
  */
 
 #include "kernel/kernel.h"
@@ -15,13 +15,12 @@
 #include "bridge/xalloc.h"
 #include "kernel/clock.h"
 #include "kernel/door.h"
-#include "kernel/file_limit.h"
 #include "kernel/log.h"
-#include "kernel/python_path.h"
 #include "kernel/restart.h"
 #include "kernel/router.h"
 #include "kernel/runtime_directory.h"
 #include "kernel/signals.h"
+#include "kernel/start.h"
 #include "kernel/stop.h"
 
 enum { EXIT_USAGE = 2 };
@@ -89,21 +88,9 @@ static void watch_fd(struct kernel *kernel, int fd, zloop_fn *handler)
     }
 }
 
-void kernel_start_worker(struct kernel *kernel)
+/* `r`: what start_worker gave. */
+static void take_worker(struct kernel *kernel, int r)
 {
-    struct supervisor_options options = {
-        .python = kernel->python,
-        .libpython = kernel->options->libpython,
-        .max_output = kernel->options->max_output,
-        .memory_limit = kernel->options->memory_limit,
-    };
-    struct link_fds fds;
-    int stdio[2], r;
-
-    r = link_consumer_init(&kernel->door, &fds, stdio);
-    if (r == 0) {
-        r = supervisor_spawn(&kernel->supervisor, &kernel->paths, &options, &fds, stdio);
-    }
     if (r < 0) {
         char text[512];
 
@@ -115,6 +102,12 @@ void kernel_start_worker(struct kernel *kernel)
     }
     link_sender_init(&kernel->sender, &kernel->door);
     kernel->worker_started_ms = kernel_now_ms();
+}
+
+void kernel_start_worker(struct kernel *kernel)
+{
+    take_worker(kernel, start_worker(kernel->options, &kernel->paths, kernel->python, &kernel->door,
+                                     &kernel->supervisor));
     memory_group_read("", &kernel->memory);
 }
 
@@ -228,20 +221,24 @@ static void init_czmq(void)
     zsys_set_logstream(stderr);
 }
 
-static void init(struct kernel *kernel, const struct options *options)
+static void init(struct kernel *kernel, const struct options *options, struct start *start)
 {
     kernel->options = options;
-    kernel->python = python_path(options->python);
-    kernel->supervisor.pidfd = -1;
+    kernel->python = start->python;
+    kernel->paths = start->paths;
+    kernel->signal_fd = start->signal_fd;
+    kernel->parents = start->parents;
+    kernel->door = start->door;
+    kernel->supervisor = start->supervisor;
     kernel->door_timer = kernel->output_timer = kernel->interrupt_timer = -1;
     kernel->stall_timer = -1;
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
-    kernel->signal_fd = signals_open(); /* before there is any thread */
     cell_marker_init(&kernel->marker);
-    parent_watch_init(&kernel->parents);
     lane_init(&kernel->lane);
     input_init(&kernel->input);
     guess_version(kernel);
+    take_worker(kernel, start->worker);
+    memset(start, 0, sizeof *start);
 }
 
 static void release(struct kernel *kernel)
@@ -281,38 +278,29 @@ static void release(struct kernel *kernel)
     parent_watch_release(&kernel->parents);
 }
 
-int kernel_run(const struct options *options)
+int kernel_run(const struct options *options, struct start *start)
 {
     struct kernel *kernel = xcalloc(1, sizeof *kernel);
     char error[CONNECTION_ERROR_MAX] = "";
     int status = EXIT_USAGE;
 
-    init(kernel, options);
-    if (file_limit_raise() < 0) {
-        log_error("only %lu files may be open (ulimit -n): at least %d are needed", file_limit(),
-                  (int)FILE_LIMIT_LEAST);
-        status = EXIT_FAILURE;
-    } else if (paths_init(&kernel->paths) < 0) {
-        log_error("cannot tell where this program lies: /proc is not there");
-    } else if (connection_read(options->connection_file, &kernel->connection, error) < 0) {
+    init(kernel, options, start);
+    init_czmq();
+    session_init(&kernel->session, getenv("USER"));
+    if (connection_read(options->connection_file, &kernel->connection, error) < 0 ||
+        open_channels(kernel, error) < 0) {
         log_error("%s", error);
+    } else if (bind_channels(kernel, error) < 0) {
+        log_error("%s", error);
+        status = EXIT_FAILURE;
+    } else if (parent_watch_open(&kernel->parents, getenv("JPY_PARENT_PID")) < 0) {
+        log_info("the parent process is gone, ending");
+        status = EXIT_SUCCESS;
     } else {
-        kernel_start_worker(kernel); /* before all else: Python is what takes time to start */
-        init_czmq();
-        session_init(&kernel->session, getenv("USER"));
-        if (parent_watch_open(&kernel->parents, getenv("JPY_PARENT_PID")) < 0) {
-            log_info("the parent process is gone, ending");
-            status = EXIT_SUCCESS;
-        } else if (open_channels(kernel, error) < 0) {
-            log_error("%s", error);
-        } else if (bind_channels(kernel, error) < 0) {
-            log_error("%s", error);
-            status = EXIT_FAILURE;
-        } else {
-            open_marker(kernel);
-            run_loop(kernel);
-            status = kernel->exit_status;
-        }
+        memory_group_read("", &kernel->memory);
+        open_marker(kernel);
+        run_loop(kernel);
+        status = kernel->exit_status;
     }
     release(kernel);
     free(kernel);

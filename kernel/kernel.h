@@ -39,6 +39,7 @@ enum stop_cell {
 };
 
 struct shutdown_wait; /* requests/shutdown.c */
+struct start;
 
 /* Where the worker is in its life. */
 enum worker_state {
@@ -126,11 +127,14 @@ struct kernel {
     struct shutdown_wait *shutdowns; /* requests that wait for the cell's end; owned */
 };
 
-/* Runs a kernel from its options to its end. -> the process's exit status, or a negative signal. */
-int kernel_run(const struct options *options);
+/*
+ * Runs a kernel from what start_init began to its end. Takes what is in `start`.
+ * -> the process's exit status, or a negative signal.
+ */
+int kernel_run(const struct options *options, struct start *start);
 
 /*
- * The worker, at the other end of a new door. A failure is told to whoever runs a
+ * Another worker, at the other end of a new door. A failure is told to whoever runs a
  * cell (WORKER_BROKEN).
  */
 void kernel_start_worker(struct kernel *kernel);

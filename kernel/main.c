@@ -1,8 +1,12 @@
 /*
- * `einkorn`: reads the command line and does what it says. The one file of the
- * kernel process that the tests do not link.
+ * `einkorn`: reads the command line and does what it says. A file of the kernel
+ * process that the tests do not link.
+ *
+ * The program needs libc alone. Whatever needs more lies in einkorn-kernel.so,
+ * which is loaded when Python has been spawned (start.c).
  */
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,12 +16,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "kernel/kernel.h"
+#include "kernel/entry.h"
 #include "kernel/log.h"
 #include "kernel/options.h"
+#include "kernel/paths.h"
 #include "kernel/python_path.h"
-#include "kernelspec/doctor.h"
-#include "kernelspec/install.h"
+#include "kernel/start.h"
 
 enum { EXIT_USAGE = 2, EXIT_NOT_STARTED = 127 };
 
@@ -59,8 +63,40 @@ static int open_log(const struct options *options)
     return fd >= 0 ? 0 : -errno;
 }
 
+/* -> the entry of einkorn-kernel.so; NULL: why is logged. */
+static entry_fn *load(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    entry_fn *entry = NULL;
+
+    if (library) {
+        *(void **)&entry = dlsym(library, ENTRY_NAME);
+    }
+    if (!entry) {
+        log_error("cannot load the kernel: %s", dlerror());
+    }
+    return entry;
+}
+
+/* What needs no worker: `einkorn install` and its brothers. */
+static int run_command(const struct options *options)
+{
+    struct paths paths;
+    entry_fn *entry = NULL;
+
+    if (paths_init(&paths) < 0) {
+        log_error("cannot tell where this program lies: /proc is not there");
+        return EXIT_FAILURE;
+    }
+    entry = load(paths.kernel);
+    paths_release(&paths);
+    return entry ? entry(options, NULL) : EXIT_FAILURE;
+}
+
 static int run_kernel(const struct options *options)
 {
+    struct start start;
+    entry_fn *entry;
     int status = open_log(options);
 
     if (status < 0) {
@@ -72,7 +108,16 @@ static int run_kernel(const struct options *options)
 
         log_warning("%s %s is not known and ignored", *text == '-' ? "option" : "argument", text);
     }
-    status = kernel_run(options);
+    status = start_init(&start, options);
+    if (status != 0) {
+        return status;
+    }
+    entry = load(start.paths.kernel);
+    if (!entry) {
+        start_release(&start);
+        return EXIT_FAILURE;
+    }
+    status = entry(options, &start);
     if (status < 0) {
         end_by_signal(-status);
     }
@@ -112,11 +157,9 @@ int main(int argc, char **argv)
         (void)printf("einkorn %s\n", EINKORN_VERSION);
         return 0;
     case COMMAND_INSTALL:
-        return install_run(&options);
     case COMMAND_UNINSTALL:
-        return uninstall_run(&options);
     case COMMAND_DOCTOR:
-        return doctor_run(&options);
+        return run_command(&options);
     case COMMAND_PYTHON:
         return become_python(&options);
     case COMMAND_KERNEL:

@@ -81,6 +81,7 @@ int paths_init(struct paths *ret_paths)
     *ret_paths = (struct paths){
         .program = program,
         .library = library,
+        .kernel = path_join(library, "einkorn-kernel.so"),
         .launcher = path_join(library, "einkorn-python"),
         .runner = path_join(library, "_einkorn.abi3.so"),
         .python = path_join(library, "python"),
@@ -93,6 +94,7 @@ void paths_release(struct paths *self)
 {
     free(self->program);
     free(self->library);
+    free(self->kernel);
     free(self->launcher);
     free(self->runner);
     free(self->python);

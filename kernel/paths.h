@@ -7,6 +7,7 @@
  * mirrors the installed tree, works as it is:
  *
  *   bin/einkorn
+ *   lib/einkorn/einkorn-kernel.so
  *   lib/einkorn/einkorn-python
  *   lib/einkorn/_einkorn.abi3.so
  *   lib/einkorn/python/einkorn/…
@@ -16,6 +17,7 @@
 struct paths {
     char *program;    /* this executable */
     char *library;    /* the directory lib/einkorn */
+    char *kernel;     /* einkorn-kernel.so */
     char *launcher;   /* einkorn-python */
     char *runner;     /* _einkorn.abi3.so */
     char *python;     /* the directory that holds the package `einkorn` */

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/un.h>
 
+#include "kernel/start.h"
 #include "kernel_fixture.h"
 
 /* A directory with a connection file, and the process of the kernel that reads it. */
@@ -40,8 +41,12 @@ static void house_run(struct house *self)
 {
     self->pid = fork();
     if (self->pid == 0) {
+        struct start start;
+        int status;
+
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        _exit(kernel_run(&self->options));
+        status = start_init(&start, &self->options);
+        _exit(status == 0 ? kernel_run(&self->options, &start) : status);
     }
     cr_assert_gt(self->pid, 0);
 }
