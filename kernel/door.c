@@ -326,7 +326,7 @@ static void pump(struct kernel *kernel)
             if (doze) {
                 set_timer(kernel, DOOR_DOZE_MS);
             } else if (handled == 0 && !kernel->trimmed && kernel->worker == WORKER_READY) {
-                kernel->trimmed = trim_code() > 0; /* the start is over */
+                kernel->trimmed = trim_files() > 0; /* the start is over */
             }
             break;
         }

@@ -110,7 +110,7 @@ struct kernel {
     int stall_timer;     /* looks for subscribers that stand still; -1: none */
     struct stall_watch stall_watch;
     int watched[3];      /* bell and pipes that are in the loop; -1: not */
-    bool trimmed;        /* the code that only the start needed is given back */
+    bool trimmed;        /* what only the start needed is given back */
     bool door_corrupt;   /* the worker broke the format of the door */
     bool sender_watched; /* the request socket is polled for writing */
 

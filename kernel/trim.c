@@ -1,9 +1,11 @@
 /*
- * Gives back code that only the start needed. Runs in the kernel process. Linux
+ * Gives back bytes of files that only the start needed. Runs in the kernel process. Linux
  * only: /proc/self/smaps and what MADV_DONTNEED means there.
  *
- * Only mappings that are executable, not writable, and of which no page was ever
- * changed ("Anonymous: 0") are touched: those are the files' own bytes.
+ * Code, and what lies beside it in the same files: constants, and the names, hashes
+ * and relocations that the dynamic linker went through. Only mappings that are not
+ * writable and of which no page was ever changed ("Anonymous: 0") are touched:
+ * those are the files' own bytes.
  */
 
 #include "kernel/trim.h"
@@ -19,7 +21,7 @@
 
 struct mapping {
     uintptr_t start, end;
-    bool is_code; /* r-xp, of a file */
+    bool is_file; /* its bytes are those of a file, which nobody here can change */
 };
 
 /* "7f00-7f10 r-xp 00001000 fe:00 1234   /usr/lib/libx.so" -> true: it begins a mapping. */
@@ -33,11 +35,12 @@ static bool begin(const char *line, struct mapping *ret_mapping)
     }
     ret_mapping->start = start;
     ret_mapping->end = strtoull(at + 1, &at, 16);
-    ret_mapping->is_code = strncmp(at, " r-xp ", 6) == 0 && strchr(at, '/') != NULL;
+    ret_mapping->is_file =
+        (strncmp(at, " r-xp ", 6) == 0 || strncmp(at, " r--p ", 6) == 0) && strchr(at, '/') != NULL;
     return true;
 }
 
-size_t trim_code(void)
+size_t trim_files(void)
 {
     struct mapping mapping = {0, 0, false};
     FILE *smaps = fopen("/proc/self/smaps", "re");
@@ -45,7 +48,7 @@ size_t trim_code(void)
     size_t given = 0;
 
     while (smaps && fgets(line, sizeof line, smaps)) {
-        if (begin(line, &mapping) || !mapping.is_code || strncmp(line, "Anonymous:", 10) != 0) {
+        if (begin(line, &mapping) || !mapping.is_file || strncmp(line, "Anonymous:", 10) != 0) {
             continue;
         }
         if (strtoul(line + 10, NULL, 10) == 0 &&
@@ -56,6 +59,6 @@ size_t trim_code(void)
     if (smaps) {
         (void)fclose(smaps);
     }
-    log_debug("code of %zu bytes unmapped", given);
+    log_debug("%zu bytes of files unmapped", given);
     return given;
 }
