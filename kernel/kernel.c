@@ -156,7 +156,7 @@ static void guess_version(struct kernel *kernel)
     (void)snprintf(kernel->python_version, sizeof kernel->python_version, "%.*s", (int)n, version);
 }
 
-/* Sockets, keys and the rest of what messages need. -> 0 or negative, and a line. */
+/* Keys and the rest of what messages need. -> 0 or negative, and a line. */
 static int open_channels(struct kernel *kernel, char error[CONNECTION_ERROR_MAX])
 {
     struct connection *connection = &kernel->connection;
@@ -181,15 +181,17 @@ static int bind_channels(struct kernel *kernel, char error[CONNECTION_ERROR_MAX]
 {
     int r = sockets_open(&kernel->sockets, &kernel->connection, kernel->signal_fd, error);
 
+    if (r == 0) {
+        /* At once: who has subscribed by then gets this before the welcome. */
+        kernel->iopub.socket = sockets_handle(&kernel->sockets, CHANNEL_IOPUB);
+        iopub_status(&kernel->iopub, NULL, "starting");
+    }
     if (r == 0 && kernel->connection.changed) {
         r = connection_write(&kernel->connection, error);
         if (r < 0 && kernel->connection.registration_port != 0) {
             log_warning("%s; only the launcher can find this kernel", error);
             r = 0;
         }
-    }
-    if (r == 0) {
-        kernel->iopub.socket = sockets_handle(&kernel->sockets, CHANNEL_IOPUB);
     }
     return r;
 }
@@ -206,7 +208,6 @@ static void run_loop(struct kernel *kernel)
         (void)zloop_timer(kernel->loop, PARENT_WATCH_DOUBT_MS, 1, on_doubt_over, kernel);
     }
     router_start(kernel);
-    iopub_status(&kernel->iopub, NULL, "starting");
     kernel_watch_worker(kernel);
     registration_start(kernel);
     (void)zloop_start(kernel->loop);
