@@ -63,10 +63,14 @@ static int open_log(const struct options *options)
     return fd >= 0 ? 0 : -errno;
 }
 
-/* -> the entry of einkorn-kernel.so; NULL: why is logged. */
+/*
+ * RTLD_LAZY is for the libraries that come along: what they never call need not be
+ * looked up, a tenth of the time. The shared object itself is linked with -z now.
+ * -> the entry of einkorn-kernel.so; NULL: why is logged.
+ */
 static entry_fn *load(const char *path)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     entry_fn *entry = NULL;
 
     if (library) {

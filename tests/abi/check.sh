@@ -1,7 +1,12 @@
 #!/bin/sh
-# What the two files of the Python process show to each other and to Python.
+# What the files of Einkorn need of others and show to each other and to Python.
 #
-#   check.sh DIR     DIR holds einkorn-python and _einkorn.abi3.so
+#   check.sh PROGRAM DIR     PROGRAM is einkorn; DIR holds einkorn-kernel.so,
+#                            einkorn-python and _einkorn.abi3.so
+#
+# The program needs the C library alone, so that it spawns Python before ZeroMQ is
+# loaded; ours in it and in the shared object is hidden, but for what there must be
+# one of in the process.
 #
 # The runner may need symbols of CPython 3.11's stable ABI and of the C library
 # only (newer headers let newer names slip in), and exports two names; the
@@ -9,7 +14,8 @@
 # ours meets one that an extension module brings.
 set -eu
 
-dir=$1
+program=$1
+dir=$2
 here=$(dirname "$0")
 failed=0
 
@@ -37,13 +43,26 @@ for name in PyInit__einkorn einkorn_runner_configure; do
     fi
 done
 
-for file in _einkorn.abi3.so einkorn-python; do
-    readelf -d "$dir/$file" | awk '/NEEDED/ { gsub(/[][]/, "", $5); print $5 }' |
+for file in "$program" "$dir/_einkorn.abi3.so" "$dir/einkorn-python"; do
+    readelf -d "$file" | awk '/NEEDED/ { gsub(/[][]/, "", $5); print $5 }' |
         grep -vxE 'libc\.so\.6|ld-linux-.*' |
         complain "$file needs a library beyond libc" || failed=1
 done
 
 nm -D --defined-only "$dir/einkorn-python" | awk '$2 == "T" { print $3 }' |
     complain "launcher exports" || failed=1
+
+for file in "$program" "$dir/einkorn-kernel.so"; do
+    nm -D --defined-only "$file" | awk '$2 == "T" { print $3 }' |
+        grep -vxE '_start|accept4|file_limit(_raise|_restore)?|log_(init|error|warning|info|debug)|einkorn_entry' |
+        complain "$file exports" || failed=1
+done
+
+for name in accept4 file_limit_restore log_error; do
+    if ! nm -D --defined-only "$program" | grep -q " $name\$"; then
+        echo "the program does not export: $name"
+        failed=1
+    fi
+done
 
 exit $failed

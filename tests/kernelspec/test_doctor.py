@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -107,6 +108,32 @@ def test_a_part_of_einkorn_is_missing(tmp_path, part):
     assert done.returncode == 1
     assert f"MISSING: {tree}/lib/einkorn/{part}" in done.stdout
     assert "Install Einkorn anew" in done.stdout
+
+
+def processes_of_session(session):
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[3]) == session:
+                found.append(stat.parent.name)
+        except OSError:
+            pass  # it has ended meanwhile
+    return found
+
+
+def test_without_the_kernels_shared_object_nothing_but_the_version_is_left(tmp_path):
+    tree = copy_tree(tmp_path / "moved")
+    (tree / "lib/einkorn/einkorn-kernel.so").unlink()
+    for words in ["doctor"], ["kernel", "-f", tmp_path / "c.json"]:
+        with subprocess.Popen([tree / "bin/einkorn", *words], text=True, start_new_session=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            output, error = process.communicate(timeout=100)
+        assert (process.returncode, output) == (1, "")
+        assert f"{tree}/lib/einkorn/einkorn-kernel.so" in error and error.count("\n") == 1
+        assert processes_of_session(process.pid) == [], "the worker was spawned before that"
+    done = subprocess.run([tree / "bin/einkorn", "--version"], capture_output=True, text=True,
+                          timeout=100)
+    assert done.returncode == 0 and done.stdout.startswith("einkorn ")
 
 
 def test_kernelspecs_are_listed_with_what_is_gone(einkorn, tmp_path):
