@@ -148,6 +148,16 @@ def test_the_soft_limit_is_raised_to_the_hard_one(start):
         ("result", text("(64, 4096)"))]
 
 
+def test_a_python_that_takes_a_dead_ones_place_has_the_soft_limit_too(start):
+    kernel = start(launcher=through(limit(64, 4096)), args=["--on-death", "restart"])
+    kernel.expect_log(r"einkorn: Python ended with exit status 3.*; the report is .*")
+    kernel.fail("import os\nos._exit(3)")
+    for state in "restarting", "idle":
+        kernel.take("iopub", lambda m: m.parent == {} and m.state == state)
+    assert kernel.run("import resource\nresource.getrlimit(resource.RLIMIT_NOFILE)")[-1] == (
+        "result", text("(64, 4096)"))
+
+
 def test_sixty_four_files_are_enough(start):
     """Issue: ulimit -n 64, with no more to be had; two clients."""
     kernel = start(launcher=through(limit(64, 64)))
