@@ -47,7 +47,7 @@ def test_the_kernelspec_is_found(kernelspec):
     assert spec.language == "python"
     assert spec.display_name == f"Python {VERSION} (Einkorn)"
     assert spec.interrupt_mode == "message"
-    assert "kernel_protocol_version" not in json.loads((kernelspec / "kernel.json").read_text())
+    assert json.loads((kernelspec / "kernel.json").read_text())["kernel_protocol_version"] == "5.5"
 
 
 def test_a_cell(client):

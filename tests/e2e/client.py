@@ -530,7 +530,7 @@ class Client:
             assert parts[1] == sent, (parts[1], sent)
         else:
             assert parts[1] == b"{}", message
-            assert message.type in ("status", "iopub_welcome", "shutdown_reply"), message
+            assert message.type in ("status", "iopub_welcome", "shutdown_reply", "stream"), message
         assert len(message.identities) == (1 if channel == "iopub" else 0), frames
         return message
 
