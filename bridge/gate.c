@@ -122,6 +122,26 @@ static bool gate_take_stranger(void)
     return true;
 }
 
+/*
+ * VS Code signals us and then the kernel. By that time this request may have ended
+ * of it; the kernel looks here so that the next one does not end of it as well.
+ */
+static bool gate_passes_stranger(uint64_t request)
+{
+    int64_t now = now_ns();
+    if (is_recent(&gate.passed, now)) {
+        return false;
+    }
+    atomic_store(&gate.page->stranger_request, request);
+    atomic_store(&gate.page->stranger_ns, now);
+    atomic_fetch_add(&gate.page->stranger_serial, 1);
+    if (!atomic_load(&gate.armed)) {
+        atomic_store(&gate.owed, request);
+        return false;
+    }
+    return gate_take_stranger();
+}
+
 /* The kernel wants to interrupt a request that has not begun: what it waits for is in the way. */
 static bool gate_passes_idle(void)
 {
@@ -149,11 +169,7 @@ static bool gate_passes(pid_t sender)
         uint64_t serial = atomic_load(&gate.armed) ? gate_asked(request) : 0;
         return serial != 0 && gate_take_asked(serial);
     }
-    if (!atomic_load(&gate.armed)) {
-        atomic_store(&gate.owed, request);
-        return false;
-    }
-    return gate_take_stranger();
+    return gate_passes_stranger(request);
 }
 
 static pid_t gate_sender(const siginfo_t *info)

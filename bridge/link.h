@@ -33,7 +33,7 @@
 #include "bridge/slice.h"
 
 enum {
-    LINK_VERSION = 2,
+    LINK_VERSION = 3,
     LINK_PAGE_SIZE = 64 << 10,  /* the shared page's room: the largest page size of Linux */
     LINK_RING_SIZE = 4 << 20,   /* bytes; a power of two */
     LINK_AREA_SIZE = 2 << 20,   /* bytes of the area */
@@ -132,6 +132,11 @@ struct link_page {
     _Atomic uint64_t interrupt_serial;             /* kernel: counts interrupts asked for */
     _Atomic uint64_t interrupt_acknowledged;       /* worker: the last serial it took up */
     _Atomic uint64_t running;                      /* worker: request whose code runs; 0: none */
+
+    /* A SIGINT that neither side sent and that counts as an interrupt of a request. */
+    _Atomic uint64_t stranger_request; /* worker: which request */
+    _Atomic int64_t stranger_ns;       /* worker: when, CLOCK_MONOTONIC */
+    _Atomic uint64_t stranger_serial;  /* worker: counts them, last */
 
     _Atomic bool group_told; /* worker: it has ended, and told the rest of its group to end */
 };

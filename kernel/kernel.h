@@ -88,6 +88,8 @@ struct kernel {
     struct buffer death_report;  /* of a death that may still prove to be a shutdown */
     pid_t dead_pid;              /* whose report that is */
     unsigned soon_deaths;        /* of workers in a row that died soon after their start */
+    uint64_t stranger_seen;      /* SIGINTs of others that Python told of, see signals.c */
+    uint64_t sigint_request;     /* the request that ran when we had the last one; 0: none */
     bool restarting;             /* clients have not been told yet that a new worker is there */
     struct supervisor leaving;   /* a dead worker that was replaced, while its group lives */
     long long leaving_ms;        /* when its group was told to end; 0: not yet */

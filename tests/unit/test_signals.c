@@ -16,6 +16,44 @@ Test(signals, sigint_is_an_interrupt_of_the_running_cell)
     stage_release(&stage);
 }
 
+/* As the worker says it when VS Code has sent it a SIGINT. */
+static void say_stranger(struct link_page *page, uint64_t request)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    atomic_store(&page->stranger_request, request);
+    atomic_store(&page->stranger_ns, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    atomic_fetch_add(&page->stranger_serial, 1);
+}
+
+Test(signals, the_second_of_one_hand_does_not_hit_the_next_cell)
+{
+    struct stage stage;
+    struct link_page *page;
+
+    start_cell(&stage); /* request 1 */
+    page = stage.worker.memory.page;
+    stage.kernel->sigint_request = 9; /* some other one */
+    say_stranger(page, 0);            /* the one before it has ended of a SIGINT */
+    cr_assert(kill(getpid(), SIGINT) == 0);
+    signals_take(stage.kernel);
+    cr_assert_eq(atomic_load(&page->interrupt_serial), 0);
+    cr_assert(kill(getpid(), SIGINT) == 0); /* one more is meant */
+    signals_take(stage.kernel);
+    cr_assert_eq(atomic_load(&page->interrupt_serial), 1);
+    say_stranger(page, 0); /* told late: ours came while that one ran */
+    stage.kernel->sigint_request = 0;
+    cr_assert(kill(getpid(), SIGINT) == 0);
+    signals_take(stage.kernel);
+    cr_assert_eq(atomic_load(&page->interrupt_serial), 2);
+    say_stranger(page, 1); /* this one is being interrupted: the kernel sees to it, too */
+    cr_assert(kill(getpid(), SIGINT) == 0);
+    signals_take(stage.kernel);
+    cr_assert_eq(atomic_load(&page->interrupt_serial), 3);
+    stage_release(&stage);
+}
+
 Test(signals, sigint_before_a_request_does_not_hit_it)
 {
     struct stage stage;

@@ -61,6 +61,17 @@ static void signal_from_kernel(void)
     }
 }
 
+static void signal_from_stranger(void)
+{
+    pid_t stranger = fork();
+    if (stranger == 0) {
+        (void)kill(getppid(), SIGINT);
+        _exit(0);
+    }
+    while (waitpid(stranger, NULL, 0) != stranger) {
+    }
+}
+
 static void ask(uint64_t request)
 {
     atomic_store(&page.interrupt_number, request);
@@ -177,18 +188,23 @@ Test(gate, a_strangers_signal_and_the_kernels_right_after_it_are_one)
 {
     cr_assert(py_gate_request(3) == 0);
     gate_arm();
-    pid_t stranger = fork();
-    if (stranger == 0) {
-        (void)kill(getppid(), SIGINT);
-        _exit(0);
-    }
-    while (waitpid(stranger, NULL, 0) != stranger) {
-    }
+    signal_from_stranger();
     cr_expect(py_interrupted());
     ask(3);
     signal_from_kernel();
     cr_expect(not(py_interrupted()));
     cr_expect(acknowledged());
+    cr_expect(eq(int, py_gate_disarm(), 0));
+}
+
+Test(gate, a_strangers_signal_is_told_to_the_kernel)
+{
+    cr_assert(py_gate_request(3) == 0);
+    signal_from_stranger(); /* before the request's code runs: it is owed */
+    gate_arm();
+    cr_expect(py_interrupted());
+    cr_expect(eq(u64, atomic_load(&page.stranger_request), 3));
+    cr_expect(eq(u64, atomic_load(&page.stranger_serial), 1));
     cr_expect(eq(int, py_gate_disarm(), 0));
 }
 
