@@ -78,7 +78,7 @@ size_t output_due_ms(const struct output *self)
 
 bool output_is_fast(const struct output *self)
 {
-    return self->messages.level > OUTPUT_MESSAGES &&
+    return self->own_messages > OUTPUT_OWN_MESSAGES && self->messages.level > OUTPUT_MESSAGES &&
            pace_level(&self->messages, clock_us(CLOCK_MONOTONIC)) > OUTPUT_MESSAGES;
 }
 
@@ -101,6 +101,7 @@ static void count_published(struct output *self)
     self->flushed_us = clock_us(CLOCK_MONOTONIC);
     pace_add(&self->recent, self->flushed_us, self->characters);
     pace_add(&self->messages, self->flushed_us, 1);
+    self->own_messages++;
     if (self->origin) {
         struct output_quota *quota = &self->origin->quota[self->stream];
 
@@ -141,6 +142,7 @@ static void begin(struct output *self, struct origin *origin, int stream)
     if (self->recent_of != number) {
         self->recent_of = number;
         self->recent.level = 0;
+        self->own_messages = 0;
         self->flushed_us = 0;
     }
     self->origin = origin ? origin_ref(origin) : NULL;

@@ -42,6 +42,7 @@ enum {
      */
     OUTPUT_MESSAGES = 300,
     OUTPUT_MESSAGES_PER_SEC = 900,
+    OUTPUT_OWN_MESSAGES = 50, /* a request with so few is not held up for what others did */
 };
 
 struct output {
@@ -57,6 +58,7 @@ struct output {
     uint64_t recent_of;          /* the request that `recent` and `flushed_us` are about */
     struct pace recent;          /* characters published */
     struct pace messages;        /* stream messages published */
+    size_t own_messages;         /* of them: this request's */
     struct utf8_decoder pipe[2]; /* characters split over reads of fd 1, fd 2 */
     struct origin *pipe_origin;  /* who the kept-back bytes belong to */
     struct buffer decoded;       /* scratch */
@@ -83,7 +85,7 @@ bool output_waits(const struct output *self);
 /* Milliseconds until the text that waits is due, rounded up; 0: now. */
 size_t output_due_ms(const struct output *self);
 
-/* More stream messages were published lately than a server passes on. */
+/* More stream messages were published lately than a server passes on, by this request too. */
 bool output_is_fast(const struct output *self);
 
 #endif

@@ -303,6 +303,9 @@ Test(output, stream_messages_in_quick_turn_are_noticed)
         output_text(&stage.output, stage.origin, i % 2, slice_of("x\n"));
     }
     cr_assert(output_is_fast(&stage.output));
+    stage.output.own_messages = OUTPUT_OWN_MESSAGES;
+    cr_assert_not(output_is_fast(&stage.output), "others' messages hold nobody up");
+    stage.output.own_messages = OUTPUT_MESSAGES;
     stage.output.messages.at_us -= 10 * 1000000;
     cr_assert_not(output_is_fast(&stage.output), "ten seconds later");
     stage_release(&stage);
