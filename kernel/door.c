@@ -313,11 +313,12 @@ static void pump(struct kernel *kernel)
             break;
         }
         r = step(kernel);
+        handled += r == 1;
         doze = handled > 0 && !kernel->door_quiet;
         if (r < 0) {
             watch(kernel, false);
             end_corrupt_worker(kernel);
-        } else if (r == 1 && ++handled % 16 == 0 && clock_us(CLOCK_MONOTONIC) >= end_us) {
+        } else if (r == 1 && clock_us(CLOCK_MONOTONIC) >= end_us) {
             pause_for(kernel, 0);
             break;
         } else if (r == 0 && !answer_comes(kernel, end_us) &&
