@@ -114,7 +114,8 @@ def processes_of_session(session):
     found = []
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
-            if int(stat.read_text().rpartition(")")[2].split()[3]) == session:
+            state, _, _, its, *_ = stat.read_text().rpartition(")")[2].split()
+            if int(its) == session and state not in "ZX":  # those wait for init, killed
                 found.append(stat.parent.name)
         except OSError:
             pass  # it has ended meanwhile
