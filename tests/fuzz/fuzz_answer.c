@@ -49,7 +49,7 @@ static const char *const types[] = {
 };
 enum { TYPES = sizeof types / sizeof types[0], PARTS_MAX = 8 };
 
-static struct link_parts parts; /* large */
+static struct link_request asked_request = {.kind = LINK_SHELL, .number = 1}; /* large */
 static unsigned answers;
 
 static int py_hear(uint64_t request, int stream, struct slice text)
@@ -71,7 +71,7 @@ static int py_done(uint64_t request, struct slice content, struct slice metadata
     CHECK(json_check(content, JSON_DEPTH_LIMIT, &kind) == 0 && kind == JSON_OBJECT);
     CHECK(slice_is(metadata, "{}"));
     if (json_object_get_kind(content, "code", JSON_STRING, &told) == 0 &&
-        json_object_get_kind(parts.part[3], "code", JSON_STRING, &asked) == 0) {
+        json_object_get_kind(asked_request.parts.part[3], "code", JSON_STRING, &asked) == 0) {
         struct buffer before = BUFFER_INIT, after = BUFFER_INIT;
         json_string_decode(asked, &before);
         json_string_decode(told, &after);
@@ -130,20 +130,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     }
     struct slice input = {data + 1, n - 1};
-    parts.part[0] = slice_of(types[data[0] % TYPES]);
-    for (parts.count = 1; parts.count < PARTS_MAX && input.n > 0; parts.count++) {
-        parts.part[parts.count] = take_text(&input);
+    asked_request.parts.part[0] = slice_of(types[data[0] % TYPES]);
+    for (asked_request.parts.count = 1; asked_request.parts.count < PARTS_MAX && input.n > 0;
+         asked_request.parts.count++) {
+        asked_request.parts.part[asked_request.parts.count] = take_text(&input);
     }
     for (size_t i = 1; i < 4; i++) {
-        if (i >= parts.count || !is_passed(parts.part[i])) {
+        if (i >= asked_request.parts.count || !is_passed(asked_request.parts.part[i])) {
             return 0;
         }
     }
     unsigned before = answers;
     CHECK(py_gate_request(1) == 0);
-    int answered = py_answer(&port, 1, &parts);
+    int answered = py_answer(&port, &asked_request);
     CHECK(py_gate_request(0) == 0);
-    CHECK(answered == (slice_is(parts.part[0], "frobnicate_request") ? 0 : 1));
+    CHECK(answered == (slice_is(asked_request.parts.part[0], "frobnicate_request") ? 0 : 1));
     CHECK(answers - before == (unsigned)answered);
     CHECK(PyErr_Occurred() == NULL);
     return 0;

@@ -201,9 +201,11 @@ static inline void subject_init_kernel(struct kernel *kernel, const struct optio
         [CHANNEL_CONTROL] = ZMQ_ROUTER, [CHANNEL_HB] = ZMQ_ROUTER,
     };
     kernel->options = options;
-    kernel->supervisor.pidfd = kernel->parent_fd = kernel->signal_fd = -1;
+    kernel->supervisor.pidfd = kernel->signal_fd = -1;
     kernel->door_timer = kernel->output_timer = kernel->interrupt_timer = -1;
+    kernel->stall_timer = -1;
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
+    cell_marker_init(&kernel->marker);
     kernel->trimmed = true;
     session_init(&kernel->session, "fuzz");
     kernel->signer = subject_signer();
@@ -232,6 +234,8 @@ static inline void subject_forget(struct subject *self)
     replay_destroy(&kernel->replay);
     replay_destroy(&self->replay);
     buffer_release(&kernel->start_text);
+    buffer_release(&kernel->fd2);
+    memset(&kernel->refusals, 0, sizeof kernel->refusals);
     free(kernel->start_error);
     kernel->start_error = NULL;
 }
@@ -265,8 +269,8 @@ static inline void subject_init(struct subject *self)
     subject_fresh(self);
     CHECK(link_consumer_init(&kernel->door, &fds, self->stdio) == 0);
     CHECK(link_producer_init(&self->worker, &fds) == 0);
-    CHECK(link_reader_init(&self->reader, self->worker.fds.request) == 0);
-    link_sender_init(&kernel->sender, kernel->door.request);
+    CHECK(link_reader_init(&self->reader, &self->worker) == 0);
+    link_sender_init(&kernel->sender, &kernel->door);
     kernel->loop = zloop_new();
     zloop_set_nonstop(kernel->loop, true);
     router_start(kernel);

@@ -219,12 +219,13 @@ static void take_step(struct subject *subject, struct slice *input)
  */
 static void settle(struct subject *subject)
 {
-    const struct kernel *kernel = subject->kernel;
+    struct kernel *kernel = subject->kernel;
     if (kernel->worker == WORKER_STARTING) {
         subject_say_ready(subject);
     }
     while (!kernel->door_corrupt && answer(subject, slice_of("{\"status\":\"ok\"}"), "ok")) {
     }
+    shutdown_answer(kernel); /* by a timer, when the cell has ended */
     subject_turn(subject);
     for (size_t i = 0; i < subject->count && !kernel->door_corrupt && !kernel->finished; i++) {
         const struct asked *asked = &subject->asked[i];
