@@ -275,6 +275,17 @@ void iopub_publish(struct iopub *self, const char *type, const struct origin *or
     iopub_publish_parts(self, type, origin, metadata, content, NULL, 0, NULL);
 }
 
+void iopub_stream(struct iopub *self, const struct origin *origin, int stream, struct slice text)
+{
+    struct buffer content = BUFFER_INIT;
+
+    buffer_printf(&content, "{\"name\":\"%s\",\"text\":", stream == 0 ? "stdout" : "stderr");
+    json_put_string(&content, text);
+    buffer_put_char(&content, '}');
+    iopub_publish(self, "stream", origin, slice_of("{}"), buffer_slice(&content));
+    buffer_release(&content);
+}
+
 void iopub_status(struct iopub *self, const struct origin *origin, const char *state)
 {
     char content[64];

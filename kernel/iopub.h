@@ -62,6 +62,9 @@ void iopub_publish_parts(struct iopub *self, const char *type, const struct orig
                          struct slice metadata, struct slice content, const struct slice *buffers,
                          size_t count, struct link_mapping *mapping);
 
+/* Text of stdout (0) or stderr (1), UTF-8 (Messaging spec, "Streams"). */
+void iopub_stream(struct iopub *self, const struct origin *origin, int stream, struct slice text);
+
 /* status busy, idle, starting. */
 void iopub_status(struct iopub *self, const struct origin *origin, const char *state);
 

@@ -5,21 +5,16 @@
 
 #include "kernel/notice.h"
 
-#include "bridge/json_text.h"
 #include "kernel/kernel.h"
 
 void notice_publish(struct kernel *kernel, const struct origin *origin, struct slice text)
 {
-    struct buffer lines = BUFFER_INIT, content = BUFFER_INIT;
+    struct buffer lines = BUFFER_INIT;
 
     output_flush(&kernel->output);
     /* What is there may be a progress bar, without a line's end. */
     buffer_put_text(&lines, origin->quota[1].published > 0 ? "\n" : "");
     buffer_put_slice(&lines, text);
-    buffer_put_text(&content, "{\"name\":\"stderr\",\"text\":");
-    json_put_string(&content, buffer_slice(&lines));
-    buffer_put_char(&content, '}');
-    iopub_publish(&kernel->iopub, "stream", origin, slice_of("{}"), buffer_slice(&content));
+    iopub_stream(&kernel->iopub, origin, 1, buffer_slice(&lines));
     buffer_release(&lines);
-    buffer_release(&content);
 }

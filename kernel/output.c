@@ -11,13 +11,10 @@
 
 #include <stdio.h>
 
-#include "bridge/json_text.h"
 #include "kernel/clock.h"
 #include "kernel/overwritten.h"
 
 enum { TEXT_KEPT = 64 << 10 }; /* bytes of room that stay allocated */
-
-static const char *const stream_names[2] = {"stdout", "stderr"};
 
 void output_init(struct output *self, struct iopub *iopub, size_t bound)
 {
@@ -84,17 +81,6 @@ bool output_is_fast(const struct output *self)
 
 /* ---- gathering ---------------------------------------------------------------- */
 
-static void publish(struct output *self)
-{
-    struct buffer content = BUFFER_INIT;
-
-    buffer_printf(&content, "{\"name\":\"%s\",\"text\":", stream_names[self->stream]);
-    json_put_string(&content, buffer_slice(&self->text));
-    buffer_put_char(&content, '}');
-    iopub_publish(self->iopub, "stream", self->origin, slice_of("{}"), buffer_slice(&content));
-    buffer_release(&content);
-}
-
 /* What was published counts: for the size of the next message, and for the bound. */
 static void count_published(struct output *self)
 {
@@ -123,7 +109,7 @@ void output_flush(struct output *self)
 {
     if (self->text.n > 0) {
         drop_overwritten(self);
-        publish(self);
+        iopub_stream(self->iopub, self->origin, self->stream, buffer_slice(&self->text));
         count_published(self);
     }
     buffer_clear(&self->text);

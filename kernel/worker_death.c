@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <signal.h>
 
-#include "bridge/json_text.h"
 #include "kernel/death_file.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
@@ -24,14 +23,8 @@ static const char ename[] = "KernelDied";
 
 static void say_on_stderr(struct kernel *kernel, struct origin *origin, const char *text)
 {
-    struct buffer content = BUFFER_INIT;
-
-    buffer_put_text(&content, "{\"name\":\"stderr\",\"text\":");
-    json_put_string(&content, slice_of(text));
-    buffer_put_char(&content, '}');
     output_flush(&kernel->output);
-    iopub_publish(&kernel->iopub, "stream", origin, slice_of("{}"), buffer_slice(&content));
-    buffer_release(&content);
+    iopub_stream(&kernel->iopub, origin, 1, slice_of(text));
 }
 
 void worker_death_tell_notice(struct kernel *kernel, struct origin *cell)
