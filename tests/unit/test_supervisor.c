@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kernel/death.h"
+#include "kernel/process_group.h"
 #include "kernel/supervisor.h"
 
 /* A spawned script and the kernel's end of its door. */
@@ -274,8 +276,20 @@ Test(supervisor, a_launcher_that_is_not_there_is_an_error_and_leaves_nothing)
     stage_release(&stage);
 }
 
+static void watch(pid_t pid, void *arg)
+{
+    struct pollfd *fd = arg;
+
+    while (fd->fd != -1) {
+        fd++;
+    }
+    fd->fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    cr_assert_geq(fd->fd, 0);
+}
+
 Test(supervisor, the_group_is_counted_and_signalled_as_a_whole)
 {
+    struct pollfd others[3] = {{-1, POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}};
     struct pollfd fd = {.events = POLLIN};
     struct stage stage;
     char line[16];
@@ -286,9 +300,14 @@ Test(supervisor, the_group_is_counted_and_signalled_as_a_whole)
     cr_assert_eq(poll(&fd, 1, 10000), 1);
     cr_assert_gt(read(fd.fd, line, sizeof line), 0);
     cr_assert_eq(supervisor_others(&stage.supervisor), 2);
+    cr_assert_eq(process_group_each(stage.supervisor.pid, watch, others), 2);
     supervisor_signal_group(&stage.supervisor, SIGKILL);
-    /* Its end is the end of all who have it open. */
     (void)written(&stage, 0);
+    for (size_t i = 0; i < 2; i++) {
+        /* Their files are closed a moment before they count as ended. */
+        cr_assert_eq(poll(&others[i], 1, 10000), 1);
+        (void)close(others[i].fd);
+    }
     cr_assert_eq(supervisor_others(&stage.supervisor), 0);
     stage_release(&stage);
 }
