@@ -26,6 +26,7 @@
 #include "bridge/threads.h"
 #include "bridge/utf8.h"
 #include "kernel/wire.h"
+#include "tests/fuzz/fuzz_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -97,19 +98,6 @@ static void start(void)
     CHECK(done != NULL);
     Py_DECREF(code);
     Py_DECREF(done);
-}
-
-static struct slice take_text(struct slice *input)
-{
-    size_t n = 0;
-    for (int shift = 0; shift < 16 && input->n > 0; shift += 8, input->n--) {
-        n |= (size_t)*input->p++ << shift;
-    }
-    n = n < input->n ? n : input->n;
-    struct slice text = {input->p, n};
-    input->p += n;
-    input->n -= n;
-    return text;
 }
 
 /* What the kernel process promises of header, metadata and content. */

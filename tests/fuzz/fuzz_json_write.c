@@ -12,6 +12,7 @@
 #include "bridge/check.h"
 #include "bridge/json_text.h"
 #include "bridge/utf8.h"
+#include "tests/fuzz/fuzz_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -20,19 +21,6 @@ enum { MEMBERS_MAX = 16 };
 struct member {
     struct buffer key, value; /* as they must come back */
 };
-
-static struct slice take_text(struct slice *input)
-{
-    size_t n = 0;
-    for (int shift = 0; shift < 16 && input->n > 0; shift += 8, input->n--) {
-        n |= (size_t)*input->p++ << shift;
-    }
-    n = n < input->n ? n : input->n;
-    struct slice text = {input->p, n};
-    input->p += n;
-    input->n -= n;
-    return text;
-}
 
 /* Writes the next text, and says in other words what it must be read as. */
 static void put_text(struct slice *input, struct buffer *json, struct buffer *ret_meant)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "kernel/requests/requests.h"
+#include "tests/fuzz/fuzz_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -59,26 +60,6 @@ static const char *const types[] = {
     "frobnicate_request",
 };
 enum { TYPES = sizeof types / sizeof types[0] };
-
-static uint8_t take_byte(struct slice *input)
-{
-    if (input->n == 0) {
-        return 0;
-    }
-    input->n--;
-    return *input->p++;
-}
-
-static struct slice take_text(struct slice *input)
-{
-    size_t n = take_byte(input);
-    n |= (size_t)take_byte(input) << 8;
-    n = n < input->n ? n : input->n;
-    struct slice text = {input->p, n};
-    input->p += n;
-    input->n -= n;
-    return text;
-}
 
 static enum channel channel_of(uint8_t step)
 {
