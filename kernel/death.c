@@ -280,7 +280,6 @@ void death_put_cause(const struct death *self, struct buffer *ret_text)
             buffer_put_text(ret_text, " in the middle of the cell, as os._exit() does");
         }
     }
-    buffer_put_char(ret_text, '\0');
 }
 
 /* ---- the details --------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ void death_release(struct death *self);
 void death_read_words(struct death *self, int side_fd);
 
 /*
- * Appends the cause, with a NUL: "Python was killed by SIGSEGV (segmentation
+ * Appends the cause, without a NUL: "Python was killed by SIGSEGV (segmentation
  * fault): a null pointer was used". One line.
  */
 void death_put_cause(const struct death *self, struct buffer *ret_text);

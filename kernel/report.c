@@ -17,7 +17,6 @@ void report_start(const struct death *death, struct slice written, const char *p
         buffer_put_slice(ret_text, written);
     } else {
         death_put_cause(death, ret_text);
-        ret_text->n--; /* its NUL */
     }
     if (!memmem(written.p, written.n, mend, sizeof mend - 1)) {
         buffer_printf(ret_text,

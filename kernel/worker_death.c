@@ -173,7 +173,6 @@ void worker_death(struct kernel *kernel, const struct death *death)
     struct buffer cause = BUFFER_INIT, details = BUFFER_INIT;
 
     death_put_cause(death, &cause);
-    cause.n--; /* its NUL */
     buffer_put_text(&cause, consequence(kernel, restarts));
     buffer_put_char(&cause, '\0');
     death_put_details(death, &details);

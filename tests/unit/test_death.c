@@ -24,6 +24,7 @@ static char *cause_of(struct death death, const char *words, const char *fd2)
     buffer_put_text(&death.words, words);
     buffer_put_text(&death.fd2, fd2);
     death_put_cause(&death, &text);
+    buffer_put_char(&text, '\0');
     death_release(&death);
     return (char *)buffer_detach(&text, &n);
 }
