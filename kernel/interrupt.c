@@ -17,7 +17,7 @@ static int on_timer(zloop_t *loop, int timer, void *arg)
     bool tells = stuck_tick(kernel, waits); /* before the signal, which wakes what it looks at */
 
     if (waits) {
-        (void)supervisor_interrupt_again(&kernel->supervisor, page, running);
+        supervisor_interrupt_again(&kernel->supervisor);
     } else if (!tells) {
         (void)zloop_timer_end(loop, timer);
         kernel->interrupt_timer = -1;

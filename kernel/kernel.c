@@ -23,8 +23,6 @@
 #include "kernel/start.h"
 #include "kernel/stop.h"
 
-enum { EXIT_USAGE = 2 };
-
 long long kernel_now_ms(void)
 {
     return clock_us(CLOCK_MONOTONIC) / 1000;

@@ -23,7 +23,7 @@
 #include "kernel/python_path.h"
 #include "kernel/start.h"
 
-enum { EXIT_USAGE = 2, EXIT_NOT_STARTED = 127 };
+enum { EXIT_NOT_STARTED = 127 };
 
 /* Ends by the signal that ended the worker, so that whoever watches us sees it. No second core. */
 static void end_by_signal(int signal_number)

@@ -23,6 +23,9 @@ enum command {
 
 enum install_where { INSTALL_NONE, INSTALL_USER, INSTALL_SYS_PREFIX, INSTALL_PREFIX };
 
+/* The exit status upon a bad command line or connection file. */
+enum { EXIT_USAGE = 2 };
+
 enum { OPTIONS_ERROR_MAX = 512, OPTIONS_IGNORED_MAX = 8, OPTIONS_VARIABLES_MAX = 64 };
 
 struct options {

@@ -20,8 +20,6 @@
 #include "kernel/python_path.h"
 #include "kernel/signals.h"
 
-enum { EXIT_USAGE = 2 };
-
 int start_worker(const struct options *options, const struct paths *paths, const char *python,
                  struct link_consumer *ret_door, struct supervisor *ret_supervisor)
 {

@@ -161,8 +161,9 @@ static void interrupt_once(pid_t pid, void *arg)
     (void)kill(pid, SIGINT);
 }
 
-static void send_interrupt(struct supervisor *self)
+void supervisor_interrupt_again(struct supervisor *self)
 {
+    CHECK(self->pid > 0);
     signal_main_thread(self);
     if (self->interrupt_group) {
         (void)process_group_each(self->pid, interrupt_once, self);
@@ -181,7 +182,7 @@ void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint6
     buffer_clear(&self->interrupted);
     atomic_store(&page->interrupt_number, number);
     atomic_store(&page->interrupt_serial, self->interrupt_serial);
-    send_interrupt(self);
+    supervisor_interrupt_again(self);
 }
 
 bool supervisor_interrupt_waits(struct supervisor *self, const struct link_page *page,
@@ -192,17 +193,6 @@ bool supervisor_interrupt_waits(struct supervisor *self, const struct link_page 
         self->interrupt = 0;
     }
     return self->interrupt != 0;
-}
-
-bool supervisor_interrupt_again(struct supervisor *self, const struct link_page *page,
-                                uint64_t running)
-{
-    bool waits = supervisor_interrupt_waits(self, page, running);
-
-    if (waits) {
-        send_interrupt(self);
-    }
-    return waits;
 }
 
 void supervisor_signal_group(const struct supervisor *self, int signal)

@@ -41,7 +41,7 @@ int supervisor_spawn(struct supervisor *self, const struct paths *paths,
  * Asks that the request with that number be interrupted: the number into the
  * shared page, SIGINT to the worker's main thread and, with `group`, to every
  * other process of its group. Call supervisor_interrupt_again every SUPERVISOR_REPEAT_MS
- * until it says that it is over.
+ * while supervisor_interrupt_waits.
  */
 enum { SUPERVISOR_REPEAT_MS = 100 };
 void supervisor_interrupt(struct supervisor *self, struct link_page *page, uint64_t number,
@@ -52,11 +52,10 @@ bool supervisor_interrupt_waits(struct supervisor *self, const struct link_page 
                                 uint64_t running);
 
 /*
- * If so, the signal is sent once more; to other processes only if they are new,
- * since each is interrupted once. -> the same.
+ * There is a worker: sends the signal once more; to other processes only if they are new, since
+ * each is interrupted once.
  */
-bool supervisor_interrupt_again(struct supervisor *self, const struct link_page *page,
-                                uint64_t running);
+void supervisor_interrupt_again(struct supervisor *self);
 
 /* Sends a signal to every process of the worker's group, the worker too. */
 void supervisor_signal_group(const struct supervisor *self, int signal);

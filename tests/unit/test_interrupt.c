@@ -99,7 +99,8 @@ Test(interrupt, a_worker_that_would_die_of_it_is_left_alone_but_the_page_tells_i
     stage_execute(&stage, "{\"code\":\"x\"}");
     stage_expect_request(&stage, 1, 1);
     interrupt_running(stage.kernel);
-    cr_assert(supervisor_interrupt_again(&stage.kernel->supervisor, stage.worker.memory.page, 1));
+    cr_assert(supervisor_interrupt_waits(&stage.kernel->supervisor, stage.worker.memory.page, 1));
+    supervisor_interrupt_again(&stage.kernel->supervisor);
     cr_assert_eq(atomic_load(&stage.worker.memory.page->interrupt_number), 1);
     cr_assert_eq(kill(stage.kernel->supervisor.pid, 0), 0);
     siginfo_t info = {.si_pid = 0};

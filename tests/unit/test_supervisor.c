@@ -270,7 +270,7 @@ Test(supervisor, a_launcher_that_is_not_there_is_an_error_and_leaves_nothing)
     page = stage.door.memory.page;
     supervisor_interrupt(&stage.supervisor, page, 5, true);
     cr_assert_eq(atomic_load(&page->interrupt_number), 0);
-    cr_assert_not(supervisor_interrupt_again(&stage.supervisor, page, 5));
+    cr_assert_not(supervisor_interrupt_waits(&stage.supervisor, page, 5));
     cr_assert_eq(supervisor_others(&stage.supervisor), 0);
     supervisor_signal_group(&stage.supervisor, SIGKILL);
     stage_release(&stage);
