@@ -11,6 +11,7 @@
 #include "bridge/forked.h"
 #include "bridge/gate.h"
 #include "bridge/link.h"
+#include "bridge/murmur.h"
 #include "bridge/py_json.h"
 #include "bridge/xalloc.h"
 
@@ -302,6 +303,26 @@ static PyObject *py_encode(PyObject *self, PyObject *value)
     return text;
 }
 
+/* Lone surrogates become '?', as in what is compiled nobody meets them. */
+static PyObject *py_murmur2(PyObject *self, PyObject *args)
+{
+    PyObject *text_b = NULL;
+    unsigned int seed = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "UI:murmur2", &text_b, &seed)) {
+        return NULL;
+    }
+    PyObject *bytes = PyUnicode_AsEncodedString(text_b, "utf-8", "replace");
+    if (bytes == NULL) {
+        return NULL;
+    }
+    const struct slice slice = {(const uint8_t *)PyBytes_AsString(bytes),
+                                (size_t)PyBytes_Size(bytes)};
+    uint32_t hash = murmur2(slice, seed);
+    Py_DECREF(bytes);
+    return PyLong_FromUnsignedLong(hash);
+}
+
 PyMethodDef api_methods[] = {
     {"publish", (PyCFunction)(void (*)(void))py_publish, METH_VARARGS | METH_KEYWORDS,
      "publish(msg_type, content, metadata=None, buffers=())\n--\n\n"
@@ -323,5 +344,7 @@ PyMethodDef api_methods[] = {
      "has the same source."},
     {"encode", py_encode, METH_O,
      "encode(value, /)\n--\n\nThe value as JSON text, as publish() writes it."},
+    {"murmur2", py_murmur2, METH_VARARGS,
+     "murmur2(text, seed, /)\n--\n\nThe hash by which debuggers name the file of a cell."},
     {NULL, NULL, 0, NULL},
 };

@@ -256,18 +256,68 @@ static int py_run_parts(const struct cell *self, const struct parts *parts)
     return error;
 }
 
-static int py_run_source(const struct cell *self)
+/* What a cell leaves for its reply. */
+struct outcome {
+    struct buffer expressions; /* JSON */
+    struct buffer error;       /* members of the reply; empty: none */
+    bool told;                 /* the error was published by who made it */
+};
+
+static PyObject *py_call_with_cell(enum half_hook hook, const struct cell *self)
 {
-    PyObject *file = PyObject_CallFunction(
-        half_hook_b(HOOK_BEGIN), "kOOO", (unsigned long)self->count, self->code,
-        self->store ? Py_True : Py_False, self->silent ? Py_True : Py_False);
+    return PyObject_CallFunction(half_hook_b(hook), "kOOO", (unsigned long)self->count, self->code,
+                                 self->store ? Py_True : Py_False,
+                                 self->silent ? Py_True : Py_False);
+}
+
+/* By IPython, which shows its errors itself. */
+static int py_run_in_shell(const struct cell *self, struct outcome *outcome)
+{
+    PyObject *facts = py_call_with_cell(HOOK_RUN, self);
+    PyObject *ename_b = NULL;
+    PyObject *evalue_b = NULL;
+    PyObject *traceback_b = NULL;
+    int error = facts != NULL ? 0 : -1;
+    if (error == 0 && facts != Py_None) {
+        outcome->told = true;
+        error = PyArg_ParseTuple(facts, "OOO", &ename_b, &evalue_b, &traceback_b)
+                    ? py_put_error(&outcome->error, ename_b, evalue_b, traceback_b)
+                    : -1;
+    }
+    Py_XDECREF(facts);
+    return error;
+}
+
+/* A cell that is no Python may be IPython's. Keeps the SyntaxError where it is not. -> 1, 0 */
+static int py_is_for_shell(const struct cell *self)
+{
+    if (!PyErr_ExceptionMatches(PyExc_SyntaxError)) {
+        return 0;
+    }
+    PyObject *problem = py_exception_take();
+    PyObject *answer =
+        PyObject_CallFunction(half_hook_b(HOOK_TAKE_OVER), "kO", (unsigned long)self->count,
+                              self->store ? Py_True : Py_False);
+    if (answer == Py_False) {
+        PyErr_SetObject((PyObject *)Py_TYPE(problem), problem);
+    }
+    Py_DECREF(problem);
+    Py_XDECREF(answer);
+    return answer == Py_True;
+}
+
+static int py_run_source(const struct cell *self, struct outcome *outcome)
+{
+    PyObject *file = py_call_with_cell(HOOK_BEGIN, self);
     if (file == NULL) {
         return -1;
     }
     gate_arm(); /* not before: an interrupt would leave In, _i and the source half recorded */
     struct parts parts = {NULL, NULL};
-    int error = py_compile_parts(self->code, file, &parts);
-    if (error == 0) {
+    int error = file != Py_None ? py_compile_parts(self->code, file, &parts) : 0;
+    if (file == Py_None || (error != 0 && py_is_for_shell(self))) {
+        error = py_run_in_shell(self, outcome);
+    } else if (error == 0) {
         error = py_run_parts(self, &parts);
     }
     Py_XDECREF(parts.body);
@@ -291,10 +341,11 @@ static int py_run_expressions(const struct cell *self, struct buffer *ret_json)
 }
 
 /* All of the cell that runs user code, and its preparation. -> what it raised, or NULL. */
-static PyObject *py_run_armed(const struct cell *self, struct buffer *expressions)
+static PyObject *py_run_armed(const struct cell *self, struct outcome *outcome)
 {
     PyObject *problem = NULL;
-    if (py_run_source(self) != 0 || py_run_expressions(self, expressions) != 0) {
+    if (py_run_source(self, outcome) != 0 ||
+        (!outcome->told && py_run_expressions(self, &outcome->expressions) != 0)) {
         problem = py_exception_take();
     }
     if (py_streams_flush_others() != 0 || py_gate_disarm() != 0) {
@@ -397,18 +448,17 @@ void py_cell_finish(struct speaker *speaker)
     }
 }
 
-static int py_reply(const struct cell *self, struct speaker *speaker,
-                    const struct buffer *error_members, const struct buffer *expressions)
+static int py_reply(const struct cell *self, struct speaker *speaker, const struct outcome *outcome)
 {
-    bool failed = error_members->n > 0;
+    bool failed = outcome->error.n > 0;
     struct buffer content = BUFFER_INIT;
     buffer_put_text(&content, failed ? "{\"status\":\"error\"," : "{\"status\":\"ok\",");
     if (failed) {
-        buffer_put_slice(&content, buffer_slice(error_members));
+        buffer_put_slice(&content, buffer_slice(&outcome->error));
         buffer_put_char(&content, ',');
     }
     buffer_put_text(&content, "\"user_expressions\":");
-    buffer_put_slice(&content, failed ? slice_of("{}") : buffer_slice(expressions));
+    buffer_put_slice(&content, failed ? slice_of("{}") : buffer_slice(&outcome->expressions));
     buffer_put_text(&content, ",\"payload\":");
     size_t payload_at = content.n;
     if (py_json_put(&content, speaker->payload) != 0) {
@@ -427,24 +477,24 @@ static int py_reply(const struct cell *self, struct speaker *speaker,
 
 int py_cell_run(const struct cell *self)
 {
-    struct buffer expressions = BUFFER_INIT;
-    struct buffer error_members = BUFFER_INIT;
+    struct outcome outcome = {BUFFER_INIT, BUFFER_INIT, false};
     struct speaker *speaker = py_speaker_begin(self->port, self->request, self->allow_stdin);
     if (speaker == NULL) {
         return -1;
     }
-    PyObject *problem = py_run_armed(self, &expressions);
+    PyObject *problem = py_run_armed(self, &outcome);
     if (forked_is_child()) {
         py_forked_end(problem, half_hook_b(HOOK_DESCRIBE));
     }
     if (problem != NULL) {
-        py_cell_describe(problem, &error_members);
+        buffer_clear(&outcome.error);
+        py_cell_describe(problem, &outcome.error);
         Py_CLEAR(problem);
-        py_publish_error(speaker, &error_members);
+        py_publish_error(speaker, &outcome.error);
     }
     py_cell_finish(speaker);
-    int error = py_reply(self, speaker, &error_members, &expressions);
-    buffer_release(&expressions);
-    buffer_release(&error_members);
+    int error = py_reply(self, speaker, &outcome);
+    buffer_release(&outcome.expressions);
+    buffer_release(&outcome.error);
     return error;
 }

@@ -11,6 +11,8 @@ static PyObject *hooks[HOOK_COUNT];
 static const char *const hook_name[HOOK_COUNT] = {
     [HOOK_START] = "start",
     [HOOK_BEGIN] = "begin",
+    [HOOK_TAKE_OVER] = "take_over",
+    [HOOK_RUN] = "run",
     [HOOK_ECHO] = "echo",
     [HOOK_SILENCED] = "silenced",
     [HOOK_DESCRIBE] = "describe",

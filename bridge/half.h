@@ -11,11 +11,13 @@
 #include <Python.h>
 
 enum half_hook {
-    HOOK_START,       /* (namespace): once, before the first request */
-    HOOK_BEGIN,       /* (count, code, store, silent) -> file name of the cell */
-    HOOK_ECHO,        /* (value, count, store): the last expression's value */
-    HOOK_SILENCED,    /* (code) -> bool: ends the cell with a semicolon? */
-    HOOK_DESCRIBE,    /* (exception) -> (ename, evalue, traceback); sets sys.last_* */
+    HOOK_START,     /* (namespace): once, before the first request */
+    HOOK_BEGIN,     /* (count, code, store, silent) -> file name of the cell; None: HOOK_RUN */
+    HOOK_TAKE_OVER, /* (count, store) -> bool: HOOK_RUN instead of the SyntaxError that is there */
+    HOOK_RUN,       /* (count, code, store, silent) -> None or (ename, evalue, traceback) */
+    HOOK_ECHO,      /* (value, count, store): the last expression's value */
+    HOOK_SILENCED,  /* (code) -> bool: ends the cell with a semicolon? */
+    HOOK_DESCRIBE,  /* (exception) -> (ename, evalue, traceback); sets sys.last_* */
     HOOK_EXPRESSIONS, /* (dict) -> dict: user_expressions */
     HOOK_COROUTINE,   /* (coroutine) -> value: a cell's top-level await */
     HOOK_IDLE,        /* (fd): runs the loop, if it has work, until fd is readable */

@@ -41,12 +41,17 @@ void launcher_fail(enum launcher_status status, const char *format, ...)
 static struct launcher parse(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"fds", required_argument, NULL, 'f'},        {"kernel-pid", required_argument, NULL, 'k'},
-        {"python", required_argument, NULL, 'p'},     {"libpython", required_argument, NULL, 'b'},
-        {"runner", required_argument, NULL, 'r'},     {"library", required_argument, NULL, 'l'},
-        {"max-output", required_argument, NULL, 'm'}, {NULL, 0, NULL, 0},
+        {"fds", required_argument, NULL, 'f'},
+        {"kernel-pid", required_argument, NULL, 'k'},
+        {"python", required_argument, NULL, 'p'},
+        {"libpython", required_argument, NULL, 'b'},
+        {"runner", required_argument, NULL, 'r'},
+        {"library", required_argument, NULL, 'l'},
+        {"max-output", required_argument, NULL, 'm'},
+        {"settings", required_argument, NULL, 's'},
+        {NULL, 0, NULL, 0},
     };
-    struct launcher self = {.max_output = "1000000"};
+    struct launcher self = {.max_output = "1000000", .settings = ""};
     int option;
     opterr = 0; /* one line, and it is ours */
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -71,6 +76,9 @@ static struct launcher parse(int argc, char **argv)
             break;
         case 'm':
             self.max_output = optarg;
+            break;
+        case 's':
+            self.settings = optarg;
             break;
         default:
             launcher_fail(LAUNCHER_EUSAGE, "is started by einkorn, not by hand");
@@ -142,6 +150,7 @@ static void *load_runner(const struct launcher *self)
         .kernel_pid = self->kernel_pid,
         .library = self->library,
         .max_output = self->max_output,
+        .settings = self->settings,
     };
     union function configure =
         find(runner, self->runner, "einkorn_runner_configure", LAUNCHER_ERUNNER);

@@ -25,6 +25,7 @@ struct launcher {
     const char *runner;
     const char *library;
     const char *max_output;
+    const char *settings;
 };
 
 /* One line on stderr, then exit. */

@@ -154,6 +154,6 @@ void launcher_ask(struct launcher *self)
 int launcher_exec_stock(const struct launcher *self)
 {
     (void)execl(self->python, self->python, "-c", entry, self->runner, self->fds, self->kernel_pid,
-                self->library, self->max_output, (char *)NULL);
+                self->library, self->max_output, self->settings, (char *)NULL);
     return -errno;
 }

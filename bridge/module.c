@@ -36,6 +36,7 @@ static struct {
     pid_t worker;
     size_t max_output;
     const char *library;
+    const char *half; /* settings of the Python half */
 } settings;
 
 /* The kernel process died: the worker goes, and its children with it. */
@@ -86,6 +87,7 @@ int einkorn_runner_configure(const struct runner_config *config)
         return -EINVAL;
     }
     settings.library = config->library;
+    settings.half = config->settings;
     settings.worker = getpid();
     settings.configured = true;
     return orphan_guard(settings.kernel);
@@ -93,10 +95,10 @@ int einkorn_runner_configure(const struct runner_config *config)
 
 /* ---- the second way in ----------------------------------------------------------- */
 
-/* sys.argv of the stock interpreter: -c RUNNER FDS PID LIBRARY MAX. Lasts for ever. */
+/* sys.argv of the stock interpreter: -c RUNNER FDS PID LIBRARY MAX SETTINGS. Lasts for ever. */
 static int py_configure_by_argv(void)
 {
-    enum { ARGUMENTS = 6 };
+    enum { ARGUMENTS = 7 };
     static struct buffer text[ARGUMENTS];
     PyObject *argv_b = PySys_GetObject("argv");
     if (argv_b == NULL || !PyList_Check(argv_b) || PyList_Size(argv_b) != ARGUMENTS) {
@@ -117,6 +119,7 @@ static int py_configure_by_argv(void)
         .kernel_pid = (const char *)text[3].p,
         .library = (const char *)text[4].p,
         .max_output = (const char *)text[5].p,
+        .settings = (const char *)text[6].p,
     };
     (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     int error = einkorn_runner_configure(&config);
@@ -176,8 +179,12 @@ static int py_fill_module(PyObject *module)
         py_set_member(module, "stderr", stream_object_b(PORT_STDERR)) != 0) {
         return -1;
     }
+    PyObject *half = PyUnicode_DecodeFSDefault(settings.half);
+    int error = half != NULL ? py_set_member(module, "settings", half) : -1;
+    Py_XDECREF(half);
     PyObject *modules_b = PySys_GetObject("modules");
-    return modules_b != NULL ? PyDict_SetItemString(modules_b, "_einkorn", module) : -1;
+    return error == 0 && modules_b != NULL ? PyDict_SetItemString(modules_b, "_einkorn", module)
+                                           : -1;
 }
 
 static int py_open_door(void)

@@ -4,7 +4,7 @@
 /*
  * What the launcher tells the runner, a library that it has loaded. In the
  * second way in, where the stock interpreter imports the runner, the same
- * four texts come as arguments: see launcher_stock in launcher.c.
+ * five texts come as arguments: see launcher_stock in launcher.c.
  */
 
 struct runner_config {
@@ -12,6 +12,7 @@ struct runner_config {
     const char *kernel_pid; /* decimal */
     const char *library;    /* the directory in which the package `einkorn` lies */
     const char *max_output; /* characters per stream and cell, decimal; "0": no bound */
+    const char *settings;   /* for the Python half: lines "name=value" */
 };
 
 #define RUNNER_EXPORT __attribute__((visibility("default")))

@@ -34,6 +34,7 @@ enum option_kind {
     OPTION_LEVEL,   /* --log-level */
     OPTION_ENV,     /* --env */
     OPTION_ON_DEATH,
+    OPTION_SHELL,
     OPTION_DEBUG, /* from here on: no value */
     OPTION_USER,
     OPTION_SYS_PREFIX,
@@ -82,6 +83,8 @@ static const struct option {
     {"on-death", IN_KERNEL, OPTION_ON_DEATH, 0},
     {"memory-limit", IN_KERNEL, OPTION_SIZE, offsetof(struct options, memory_limit)},
     {"cell-timeout", IN_KERNEL, OPTION_SECONDS, offsetof(struct options, cell_timeout_ms)},
+    {"shell", IN_KERNEL, OPTION_SHELL, 0},
+    {"no-ipykernel-shim", IN_KERNEL, OPTION_SWITCH, offsetof(struct options, no_ipykernel_shim)},
     {"log", IN_KERNEL, OPTION_TEXT, offsetof(struct options, log_file)},
     {"log-level", IN_KERNEL, OPTION_LEVEL, 0},
     {"debug", IN_KERNEL, OPTION_DEBUG, 0},
@@ -165,6 +168,18 @@ static int take_on_death(struct parser *self, const char *text)
                : fail(self, "--on-death: \"%.100s\" is neither exit nor restart", text);
 }
 
+static int take_shell(struct parser *self, const char *text)
+{
+    static const char *const shells[] = {"auto", "plain", "ipython"};
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        if (strcmp(text, shells[i]) == 0) {
+            self->options.shell = shells[i];
+            return 0;
+        }
+    }
+    return fail(self, "--shell: \"%.100s\" is none of auto, plain, ipython", text);
+}
+
 static int take_where(struct parser *self, enum install_where where, const char *prefix)
 {
     if (self->options.where != INSTALL_NONE && self->options.where != where) {
@@ -234,6 +249,8 @@ static int apply(struct parser *self, const struct option *option, char *value)
         return take_size(self, option->name, value, place_of(self, option));
     case OPTION_ON_DEATH:
         return take_on_death(self, value);
+    case OPTION_SHELL:
+        return take_shell(self, value);
     case OPTION_LEVEL:
         return take_level(self, value);
     case OPTION_ENV:
@@ -463,6 +480,7 @@ int options_parse(int argc, char **argv, struct options *ret_options,
         .next = argv + (argc > 0 ? 1 : 0),
         .options = {.max_output = MAX_OUTPUT,
                     .stall_timeout_ms = STALL_TIMEOUT_MS,
+                    .shell = "auto",
                     .log_level = LEVEL_INFO},
         .error = ret_error,
     };

@@ -40,6 +40,8 @@ struct options {
                                     install: kernels shall be started so */
     uint64_t memory_limit;       /* bytes that the worker may use; 0: no limit */
     int64_t cell_timeout_ms;     /* how long a cell may run; 0: for ever */
+    const char *shell;           /* "auto", "plain" or "ipython" */
+    bool no_ipykernel_shim;      /* `import ipykernel` finds the real one, or none */
     int log_level;               /* enum log_level; LEVEL_INFO if nothing else is said */
     const char *log_file;        /* NULL: stderr */
     /* The --Trait.name=value that mean nothing here, for the log; more are only counted. */

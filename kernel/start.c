@@ -19,21 +19,28 @@
 #include "kernel/log.h"
 #include "kernel/python_path.h"
 #include "kernel/signals.h"
+#include "kernel/worker_settings.h"
 
 int start_worker(const struct options *options, const struct paths *paths, const char *python,
                  struct link_consumer *ret_door, struct supervisor *ret_supervisor)
 {
+    char *settings = worker_settings(options);
     struct supervisor_options worker = {
         .python = python,
         .libpython = options->libpython,
         .max_output = options->max_output,
+        .settings = settings,
         .memory_limit = options->memory_limit,
     };
     struct link_fds fds;
     int stdio[2], r;
 
     r = link_consumer_init(ret_door, &fds, stdio);
-    return r < 0 ? r : supervisor_spawn(ret_supervisor, paths, &worker, &fds, stdio);
+    if (r == 0) {
+        r = supervisor_spawn(ret_supervisor, paths, &worker, &fds, stdio);
+    }
+    free(settings);
+    return r;
 }
 
 int start_init(struct start *self, const struct options *options)

@@ -93,7 +93,7 @@ int supervisor_spawn(struct supervisor *self, const struct paths *paths,
                      const struct supervisor_options *options, struct link_fds *fds, int stdio[2])
 {
     char fds_text[LINK_FDS_TEXT], pid_text[24], bound_text[24];
-    const char *argv[20];
+    const char *argv[24];
     size_t n = 0;
     int r;
 
@@ -111,6 +111,8 @@ int supervisor_spawn(struct supervisor *self, const struct paths *paths,
     argv[n++] = paths->python;
     argv[n++] = "--max-output";
     argv[n++] = bound_text;
+    argv[n++] = "--settings";
+    argv[n++] = options->settings ? options->settings : "";
     argv[n++] = "--python";
     argv[n++] = options->python;
     if (options->libpython) {

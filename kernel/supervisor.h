@@ -17,6 +17,7 @@ struct supervisor_options {
     const char *python;    /* the environment's bin/python */
     const char *libpython; /* NULL: the launcher asks Python; "": the stock interpreter */
     size_t max_output;     /* characters per stream and cell; 0: no bound */
+    const char *settings;  /* for its Python half, see bridge/runner.h; NULL: none */
     uint64_t memory_limit; /* bytes of RLIMIT_DATA, for it and each child; 0: as it is */
 };
 

@@ -111,6 +111,7 @@ def make_module():
     module.hold_interrupts = lambda function, argument: function(argument)
     module.cell = contextvars.ContextVar("cell", default=None)
     module.context = contextvars.Context()
+    module.settings = ""
     module.stdout, module.stderr = Stream("stdout"), Stream("stderr")
     sys.stdout, sys.stderr = module.stdout, module.stderr
     sys.modules["_einkorn"] = module

@@ -14,6 +14,7 @@ class Fake(type(sys)):
     def __getattr__(self, name):
         return lambda *a: None
 sys.modules['_einkorn'] = Fake('_einkorn')
+sys.modules['_einkorn'].settings = ''
 from _frozen_importlib_external import PathFinder
 from _frozen_importlib import module_from_spec
 spec = PathFinder.find_spec('einkorn', [{package!r}])

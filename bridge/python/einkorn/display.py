@@ -7,6 +7,7 @@ and its relatives are IPython's functions with IPython's signatures, so code wri
 import _einkorn
 
 from . import errors
+from .ipython import loading
 from .pretty import plain
 
 # Types whose only representation is their text: no method is looked for.
@@ -42,6 +43,8 @@ def bundle(value, include=None, exclude=None):
     encodes it as base64.  A method that returns None or raises NotImplementedError has nothing to
     show; any other Exception is published as an ``error`` message and the rest goes on.
     """
+    if loading.shows(value):
+        return loading.shell().display_formatter.format(value, include, exclude)
     data, metadata = {}, {}
     if type(value) not in _SIMPLE:
         find = _finder(value)

@@ -9,8 +9,9 @@ import sys
 
 import _einkorn
 
-from . import display, errors, ipython_finder, names, sources, stdin, tasks
+from . import display, errors, ipython_finder, names, settings, sources, stdin, tasks
 from .imports import after_import
+from .ipython import loading
 from .statements import silenced
 from .stdin import StdinNotImplementedError
 from .tasks import idle, run_coroutine
@@ -28,9 +29,11 @@ __all__ = [
     "idle",
     "inspect",
     "is_complete",
+    "run",
     "run_coroutine",
     "silenced",
     "start",
+    "take_over",
 ]
 
 _names = None
@@ -49,7 +52,8 @@ def start(namespace):
     after_import("bdb", _on_bdb)
     after_import("comm", _on_comm)
     after_import("multiprocessing.spawn", _on_spawn)
-    ipython_finder.install()
+    if settings.SHELL == "plain" or not loading.install(_names):
+        ipython_finder.install()
 
 
 def _on_inspect(module):
@@ -79,13 +83,35 @@ def _on_spawn(module):
 def begin(count, code, store, silent):
     """Begin cell ``count`` with the text ``code``; return the file name to compile it under (str).
 
+    None is returned where IPython shall run the cell (``run``).
     With ``store`` the input gets into In, _i and their kin.  ``silent`` cells differ only there
     and in what the runner publishes.
     """
     tasks.refresh()
+    if loading.wants_cell(code):
+        return None
+    loading.begin_plain_cell(count)
     if store:
         _names.input(count, code)
     return sources.add(count, code)
+
+
+def take_over(count, store):
+    """Say whether IPython shall run (``run``) a begun cell that is no Python."""
+    if not loading.is_possible():
+        return False
+    loading.end_plain_cell()
+    if store:
+        _names.take_back(count)
+    return True
+
+
+def run(count, code, store, silent):
+    """Run a cell by IPython; return None, or (ename, evalue, traceback) of its error.
+
+    IPython shows the error itself.
+    """
+    return loading.shell().run(count, code, store, silent)
 
 
 def echo(value, count, store):
@@ -95,6 +121,9 @@ def echo(value, count, store):
     """
     if type(value) is names.Exit:
         value()
+        return
+    if loading.shows(value):
+        loading.shell().show_result(value, count)
         return
     try:
         display.publish_result(value, count)
@@ -153,6 +182,7 @@ def expressions(pairs):
 
 def end():
     """End a cell: flush the streams that user code put in place of the runner's, stop stepping."""
+    loading.end_plain_cell()
     pdb_stack = sys.modules.get("einkorn.pdb_stack")  # an import statement would be stepped into
     if pdb_stack is not None:
         pdb_stack.leave()

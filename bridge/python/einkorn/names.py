@@ -42,6 +42,23 @@ class Names:
         if old > 0 and space.get(f"_i{old}") is self._inputs[old]:
             del space[f"_i{old}"]
 
+    def take_back(self, count):
+        """Forget the input of cell ``count``, the newest: another shell will note it."""
+        del self._inputs[count:]
+        self._recent = self._recent[1:] + [""]
+        self.namespace.pop(f"_i{count}", None)
+
+    def hand_over(self, history, displayhook):
+        """Give what was kept to IPython's history manager and displayhook, which go on with it."""
+        history.input_hist_parsed = self._inputs
+        history.input_hist_raw = list(self._inputs)
+        history.output_hist = self._outputs
+        history._i00, history._i, history._ii, history._iii = self._recent
+        displayhook._, displayhook.__, displayhook.___ = self._last
+        space = self.namespace
+        space.update({"_ih": self._inputs, "In": self._inputs})
+        space.update({"_oh": self._outputs, "Out": self._outputs})
+
     def output(self, count, value, store):
         """Note ``value`` as the last result and, with ``store``, as that of cell ``count``.
 

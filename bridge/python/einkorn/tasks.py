@@ -21,6 +21,7 @@ _GOODBYE = 0.5  # seconds that cancelled tasks have for their cleaning up at exi
 
 _loop = None
 _main = None  # identity of the thread that runs cells
+_interrupt = None  # the _Interrupt of the coroutine that this cell runs or has run
 
 
 def install():
@@ -36,6 +37,12 @@ def refresh():
 
     User code may have closed it, or changed the running loop.  Does nothing without asyncio.
     """
+    global _interrupt
+    _interrupt = None
+    _mark()
+
+
+def _mark():
     global _loop
     if _loop is None or _thread.get_ident() != _main:
         return
@@ -52,7 +59,8 @@ def run_coroutine(coroutine):
     On an interrupt the task ends with its ``finally`` blocks run, and KeyboardInterrupt is raised.
     A second one gives up waiting for that.  The loop and its other tasks live on.
     """
-    interrupt = _Interrupt()
+    global _interrupt
+    interrupt = _interrupt = _Interrupt()
     _einkorn.set_interrupt_taker(interrupt.take)
     try:
         value = _run_interruptible(coroutine, interrupt)
@@ -63,10 +71,22 @@ def run_coroutine(coroutine):
     return value
 
 
+def as_interrupt(error):
+    """Return KeyboardInterrupt for the CancelledError that an interrupt of the cell has caused.
+
+    Any other ``error`` is returned as it is.
+    """
+    asyncio = sys.modules.get("asyncio")
+    taken = _interrupt is not None and _interrupt.taken
+    if taken and asyncio is not None and isinstance(error, asyncio.CancelledError):
+        return KeyboardInterrupt().with_traceback(error.__traceback__)
+    return error
+
+
 def _run_interruptible(coroutine, interrupt):
     import asyncio
 
-    refresh()
+    _mark()
     loop = _loop
     task = loop.create_task(coroutine, context=_einkorn.context)
     interrupt.watch(loop, task)

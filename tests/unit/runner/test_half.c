@@ -24,6 +24,7 @@ Test(half, all_hooks_are_there_and_sys_path_is_as_it_was)
     cr_assert(py_exec("import _einkorn, contextvars\n"
                       "_einkorn.cell = contextvars.ContextVar('cell')\n"
                       "_einkorn.context = contextvars.copy_context()\n"
+                      "_einkorn.settings = ''\n"
                       "_einkorn.stdout, _einkorn.stderr = sys.stdout, sys.stderr"));
     int loaded = py_half_load(EINKORN_PYTHON_HALF);
     if (loaded != 0) {

@@ -119,7 +119,7 @@ Test(module, a_wrong_configuration_is_refused)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct runner_config config = {rows[i].fds, rows[i].kernel, EINKORN_PYTHON_HALF,
-                                       rows[i].max_output};
+                                       rows[i].max_output, ""};
         cr_expect(eq(int, einkorn_runner_configure(&config), rows[i].result), "row %zu", i);
     }
 }
@@ -130,7 +130,7 @@ Test(module, without_a_configuration_it_says_who_starts_it)
     interpreter_start();
     cr_assert(py_exec("import sys\n"
                       "import _einkorn\n"
-                      "for argv in ([], ['-c'], ['-c', 'r', '1,2', '1', 'l', '0']):\n"
+                      "for argv in ([], ['-c'], ['-c', 'r', '1,2', '1', 'l', '0', '']):\n"
                       "    sys.argv = argv\n"
                       "    try: _einkorn.run()\n"
                       "    except RuntimeError as error: said = str(error)\n"

@@ -49,7 +49,8 @@ static inline void worker_main(const struct link_fds *fds, pid_t kernel, const c
     struct runner_config config = {.fds = fds_text,
                                    .kernel_pid = kernel_text,
                                    .library = EINKORN_PYTHON_HALF,
-                                   .max_output = max_output};
+                                   .max_output = max_output,
+                                   .settings = "shell=plain\n"};
     link_fds_format(fds, fds_text);
     (void)snprintf(kernel_text, sizeof kernel_text, "%d", (int)kernel);
     int status = 3;

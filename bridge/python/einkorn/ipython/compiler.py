@@ -1,0 +1,42 @@
+"""Compiling cells under the file names that debuggers and libraries know cells by.
+
+ipykernel's scheme: ``<temporary directory>/ipykernel_<pid>/<hash of the cell>.py``, or what
+IPYKERNEL_CELL_NAME says.  There is no such file; ``linecache`` has the text.  numba and joblib
+cache by this name, a debugger computes it for itself, Lab shows no source without it.
+"""
+
+import os
+
+from IPython.core.compilerop import CachingCompiler
+
+import _einkorn
+
+from .. import sources
+
+SEED = 0xC70F6907
+
+
+def directory():
+    """Return the directory that cells seem to lie in; it ends with a separator."""
+    import tempfile
+
+    return os.path.join(tempfile.gettempdir(), f"ipykernel_{os.getpid()}", "")
+
+
+def file_name(code):
+    """Return the file name that a cell with this text is compiled under."""
+    name = os.environ.get("IPYKERNEL_CELL_NAME")
+    return name if name is not None else f"{directory()}{_einkorn.murmur2(code, SEED)}.py"
+
+
+class Compiler(CachingCompiler):
+    """IPython's compiler with these names."""
+
+    def get_code_name(self, raw_code, transformed_code, number):
+        """See CachingCompiler."""
+        return file_name(raw_code)
+
+    def format_code_name(self, name):
+        """Return how tracebacks call a file: also for cells that ran before IPython was there."""
+        label = sources.label(name)
+        return tuple(label.split(" ", 1)) if label else super().format_code_name(name)

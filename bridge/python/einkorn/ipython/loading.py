@@ -1,0 +1,164 @@
+"""When IPython is loaded, and how the session goes on in its shell.
+
+``install`` finds out whether IPython is there and puts the stand-ins up, which costs a tenth of a
+millisecond; ``shell`` loads it, once, from whatever thread needs it first.  What counts as a need:
+an attribute of a stand-in, ``get_ipython()``, a cell that is no Python (magics, ``!``, ``?``) or
+that would end in a NameError (``ls``), completion and inspection, a result that IPython would show
+in another way than ``repr`` does, and a profile with settings or startup files of the user's.
+"""
+
+import _thread
+import builtins
+import sys
+from _frozen_importlib_external import PathFinder  # `importlib` itself costs a millisecond
+
+import _einkorn
+
+from .. import settings
+from . import stand_in
+
+_lock = _thread.RLock()
+_names = None  # names.Names of the session
+_shell = None
+_failure = None  # what IPython's import raised
+_finder = None
+_in_cell = False  # a plain cell runs
+
+
+def install(names):
+    """Put up the stand-ins for a session whose names are kept by ``names`` (names.Names).
+
+    Returns whether IPython is there.
+    """
+    global _names, _finder
+    spec = PathFinder.find_spec("IPython")
+    if spec is None or not (spec.origin or "").endswith("/IPython/__init__.py"):
+        return False  # none, or a module of the user's own
+    _names = names
+    versions = {"__version__": lambda: version()[0], "version_info": lambda: version()[1]}
+    stand_in.put("IPython", spec, shell, versions)
+    _finder = stand_in.ParentFirst("IPython", shell)
+    sys.meta_path.insert(0, _finder)
+    if settings.SHIM:
+        from . import shim
+
+        shim.put_up(shell)
+    builtins.__IPYTHON__ = True
+    builtins.get_ipython = names.namespace["get_ipython"] = get_ipython
+    return True
+
+
+def get_ipython():
+    """Return the shell: IPython, and with it all that cells can ask of it."""
+    return shell()
+
+
+def version():
+    """Return (version, version_info) of the installed IPython without importing it."""
+    space = {}
+    with open(sys.modules["IPython"].__path__[0] + "/core/release.py", encoding="utf-8") as file:
+        exec(compile(file.read(), file.name, "exec"), space)
+    return space["version"], space["version_info"]
+
+
+def current():
+    """Return the shell if it is there, else None."""
+    return _shell
+
+
+def is_possible():
+    """Return whether IPython is installed, and did not fail to load."""
+    return _names is not None and _failure is None
+
+
+def shell():
+    """Return the shell, made now if it is not there.  Raises what importing IPython raises.
+
+    An interrupt is held back meanwhile: half an import cannot be taken up again.
+    """
+    if _shell is None:
+        with _lock:
+            if _shell is None and _failure is None:
+                _einkorn.hold_interrupts(_load, None)
+    if _shell is None:
+        raise ImportError("IPython cannot be loaded") from _failure
+    return _shell
+
+
+def _load(_):
+    global _shell, _failure
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    module = sys.modules["IPython"]
+    try:
+        stand_in.become(module)
+        from .shell import make_shell
+
+        made = make_shell(_names)
+    except Exception as error:
+        _failure = error
+        raise
+    _shell = made
+    if _in_cell:
+        made.begin_plain_cell()
+
+
+def shows(value):
+    """Return whether a value is shown by IPython: the shell is there, or would show it otherwise."""
+    if _shell is not None:
+        return True
+    if type(value) in _SIMPLE or not is_possible():
+        return False
+    from .same_text import same
+
+    return not same(value)
+
+
+_SIMPLE = frozenset({type(None), bool, float, complex, str, bytes})
+
+
+# --- Cells --------------------------------------------------------------------------------------
+
+
+def wants_cell(code):
+    """Return whether a cell is rather IPython's, so far as can be told before it is compiled.
+
+    Once the shell is there all are.  Before that it is the single line that begins with a name
+    nobody knows: an error in Python, but ``ls -l`` and ``pwd`` in IPython.
+    """
+    if _shell is not None:
+        return True
+    if "\n" in code or not is_possible():
+        return False
+    word = _first_word(code)
+    if not word or word in _names.namespace or hasattr(builtins, word):
+        return False
+    rest = code[len(word) :].lstrip()
+    if rest[:1] in ("=", ":", ",") and rest[:2] != "==":  # a name is made here
+        return False
+    import keyword
+
+    return not keyword.iskeyword(word) and not keyword.issoftkeyword(word)
+
+
+def _first_word(code):
+    end = 0
+    while end < len(code) and (code[end].isalnum() or code[end] == "_"):
+        end += 1
+    word = code[:end]
+    return word if word.isidentifier() else ""
+
+
+def begin_plain_cell(count):
+    """Note that a cell runs that does not go through the shell."""
+    global _in_cell
+    _in_cell = True
+
+
+def end_plain_cell():
+    """End it: where the shell was made meanwhile, its events for the end of a cell fire."""
+    global _in_cell
+    if _in_cell:
+        _in_cell = False
+        if _shell is not None:
+            _shell.end_plain_cell()

@@ -1,0 +1,242 @@
+"""The shell: IPython's InteractiveShell, speaking through the runner.
+
+Its class has the name and the module that libraries look for.  Everything that IPython does with a
+cell it does here too (transformers, events, formatters, magics, history); what ipykernel adds to
+that is replaced: messages go to the runner, the count and the parent of a cell come from it.
+"""
+
+import os
+import sys
+
+import _einkorn
+
+from IPython.core import page
+from IPython.core.autocall import ZMQExitAutocall
+from IPython.core.interactiveshell import InteractiveShell, InteractiveShellABC
+from IPython.core.payload import PayloadManager
+from traitlets import Any, CBool, Instance, Type, default
+
+from .. import tasks
+from . import parents, shim
+from .compiler import Compiler
+from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
+from .history import HistoryManager
+from .kernel import Kernel
+
+_ENVIRONMENT = {
+    "TERM": "xterm-color",
+    "CLICOLOR": "1",
+    "FORCE_COLOR": "1",
+    "CLICOLOR_FORCE": "1",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+}
+
+
+class Payloads(PayloadManager):
+    """Hands payloads to the runner, which keeps them for the reply of the caller's cell."""
+
+    def write_payload(self, data, single=True):
+        """Ask something of the client (messaging spec, "Payloads")."""
+        if not isinstance(data, dict):
+            raise TypeError(f"a payload must be a dict, not {data!r}")
+        _einkorn.payload(data)
+
+
+class ZMQInteractiveShell(InteractiveShell):
+    """IPython's shell in a kernel.  One instance; ``get_ipython()`` returns it."""
+
+    displayhook_class = Type(ZMQShellDisplayHook)
+    display_pub_class = Type(ZMQDisplayPublisher)
+    compiler_class = Type(Compiler)
+    kernel = Any()
+    autoindent = CBool(False)
+    exiter = Instance(ZMQExitAutocall)
+    keepkernel_on_exit = None
+    cell_count = 0  # the number of the cell that runs
+    in_plain_cell = False  # it does not come through here
+
+    _last_traceback = None
+    _last_traceback_during_displayhook = False
+    _info = None  # of a plain cell, for its events
+
+    @default("exiter")
+    def _make_exiter(self):
+        return ZMQExitAutocall(self)
+
+    # What InteractiveShell.__init__ calls.
+
+    def init_environment(self):
+        """Have programs colour their output, and not page it."""
+        os.environ.update(_ENVIRONMENT)
+
+    def init_history(self):
+        """Make the history manager."""
+        self.history_manager = HistoryManager(shell=self, parent=self)
+        self.configurables.append(self.history_manager)
+
+    def init_payload(self):
+        """Make the payload manager."""
+        self.payload_manager = Payloads(parent=self)
+        self.configurables.append(self.payload_manager)
+
+    def init_hooks(self):
+        """Have the pager of the client show what is paged."""
+        super().init_hooks()
+        self.set_hook("show_in_pager", page.as_hook(self.payloadpage_page), 99)
+
+    def init_virtualenv(self):
+        """Nothing: the kernel runs the environment's own Python."""
+
+    # What asks something of the client.
+
+    def payloadpage_page(self, strg, start=0, screen_lines=0, pager_cmd=None):
+        """Show a text, or a dict of representations, in the client's pager."""
+        data = strg if isinstance(strg, dict) else {"text/plain": strg}
+        payload = {"source": "page", "data": data, "start": max(0, start)}
+        self.payload_manager.write_payload(payload)
+
+    def set_next_input(self, text, replace=False):
+        """Have the client put ``text`` into the next cell, or into this one."""
+        payload = {"source": "set_next_input", "text": text, "replace": replace}
+        self.payload_manager.write_payload(payload)
+
+    def ask_exit(self):
+        """Have the client end the kernel after this cell."""
+        payload = {"source": "ask_exit", "keepkernel": bool(self.keepkernel_on_exit)}
+        self.payload_manager.write_payload(payload)
+
+    # Errors.
+
+    def _showtraceback(self, etype, evalue, stb):
+        self._last_traceback = stb
+        if self.displayhook.msg is not None:  # while a result was formatted: the cell failed
+            self._last_traceback_during_displayhook = True
+        _einkorn.error(etype.__name__, str(evalue), list(stb))
+
+    def _get_exc_info(self, exc_tuple=None):
+        """An interrupt that ended an await is KeyboardInterrupt, whatever asyncio makes of it."""
+        etype, value, tb = super()._get_exc_info(exc_tuple)
+        value = tasks.as_interrupt(value)
+        return type(value), value, tb
+
+    # Parents.
+
+    parent_header = property(lambda self: self.get_parent())
+
+    def get_parent(self):
+        """Return the whole message in whose name the caller speaks."""
+        return parents.current()
+
+    def set_parent(self, parent):
+        """Take a parent; the runner keeps them by itself."""
+
+    # Cells.
+
+    def run_cell(self, *args, **kwargs):
+        """Run a cell: see InteractiveShell.  A method of its own, so that it can be replaced."""
+        return super().run_cell(*args, **kwargs)
+
+    def run(self, count, code, store, silent):
+        """Run cell ``count`` for the runner.
+
+        Returns None, or (ename, evalue, traceback) of an error, which the client has seen.
+        """
+        self.cell_count = self.execution_count = count
+        self._last_traceback = None
+        self._last_traceback_during_displayhook = False
+        result = self._run(code, store, silent)
+        error = result.error_before_exec or result.error_in_exec
+        if error is None and not self._last_traceback_during_displayhook:
+            return None
+        error = tasks.as_interrupt(error)
+        return type(error).__name__, str(error), list(self._last_traceback or [])
+
+    def _run(self, code, store, silent):
+        if "await" in code or "async" in code:
+            cell, problem = code, None
+            try:
+                cell = self.transform_cell(code)
+            except Exception:
+                problem = sys.exc_info()
+            how = {"transformed_cell": cell, "preprocessing_exc_tuple": problem}
+            if self.loop_runner is self._asyncio_runner and self.should_run_async(code, **how):
+                return self._run_async(code, store, silent, how)
+        return _einkorn.context.run(
+            self.run_cell, code, store_history=store, silent=silent
+        )
+
+    def _run_async(self, code, store, silent, how):
+        results = []
+
+        async def run():
+            results.append(
+                await self.run_cell_async(code, store_history=store, silent=silent, **how)
+            )
+
+        try:
+            tasks.run_coroutine(run())
+        except KeyboardInterrupt:
+            if not results or results[0].success:
+                raise
+        finally:
+            result = results[0] if results else None
+            _einkorn.context.run(self._end_cell, result, silent)
+        return result
+
+    def _end_cell(self, result, silent):
+        self.events.trigger("post_execute")
+        if not silent:
+            self.events.trigger("post_run_cell", result)
+
+    @property
+    def _asyncio_runner(self):
+        from IPython.core.async_helpers import _asyncio_runner
+
+        return _asyncio_runner
+
+    # Cells that the runner ran by itself, as the shell was made only in their course.
+
+    def begin_plain_cell(self):
+        """A plain cell needed the shell."""
+        self.in_plain_cell = True
+
+    def end_plain_cell(self):
+        """It is over: what waits for the end of a cell hears of it."""
+        from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
+
+        self.in_plain_cell = False
+        info = ExecutionInfo(None, False, False, True, None)
+        self._end_cell(ExecutionResult(info), silent=False)
+
+    def show_result(self, value, count):
+        """Show the result of a plain cell as IPython shows one."""
+        self.cell_count = count
+        self.displayhook(value)
+
+
+InteractiveShellABC.register(ZMQInteractiveShell)
+for _class in (ZMQInteractiveShell, ZMQDisplayPublisher):
+    _class.__module__ = "ipykernel.zmqshell"
+ZMQShellDisplayHook.__module__ = "ipykernel.displayhook"
+
+
+def make_shell(names):
+    """Make the shell of the session whose names ``names`` (names.Names) has kept so far."""
+    import __main__
+
+    from traitlets.config import Config
+
+    from .. import settings
+
+    config = Config()
+    config.IPKernelApp.connection_file = settings.CONNECTION_FILE
+    unders = {name: names.namespace[name] for name in ("_", "__", "___") if name in names.namespace}
+    shell = ZMQInteractiveShell.instance(config=config, user_module=__main__, user_ns=names.namespace)
+    shell.kernel = Kernel(shell)
+    names.namespace.update(unders)  # the displayhook has emptied them
+    names.hand_over(shell.history_manager, shell.displayhook)
+    shim.fill_zmqshell(
+        ZMQInteractiveShell=ZMQInteractiveShell, ZMQDisplayPublisher=ZMQDisplayPublisher
+    )
+    return shell

@@ -1,0 +1,92 @@
+"""Stand-ins for IPython's and ipykernel's modules, until somebody needs the real ones.
+
+Much code looks at ``sys.modules["IPython"]`` or ``"ipykernel.zmqshell"`` without importing them
+(tqdm, transformers, matplotlib), so both are there from the start, as module objects that weigh
+nothing.  What a finder knows of a module they carry (``__spec__``, ``__file__``, ``__path__``), and
+the version; any other name with two underscores on both sides is missing, for that is what inspect,
+doctest, unittest and pickle ask every module for.  Any other attribute loads the real thing, *into
+the same module object*, and is then found there.
+"""
+
+import sys
+
+
+def put(name, spec, load, extra=None):
+    """Put a stand-in for the module ``name`` into ``sys.modules`` and return it.
+
+    spec   its real ModuleSpec (or one of ours)
+    load   function that makes the module the real one; it calls ``become`` or fills it itself
+    extra  name -> function that gives the value of an attribute which loads nothing
+    """
+    module = type(sys)(name)
+    space = module.__dict__
+    space["__spec__"], space["__loader__"] = spec, spec.loader
+    space["__package__"] = name if spec.submodule_search_locations is not None else spec.parent
+    if spec.has_location:
+        space["__file__"] = spec.origin
+    if spec.submodule_search_locations is not None:
+        space["__path__"] = spec.submodule_search_locations
+
+    def __getattr__(attribute):
+        if extra and attribute in extra:
+            return extra[attribute]()
+        if attribute[:2] == "__" == attribute[-2:]:
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        load()
+        if space.get("__getattr__") is __getattr__:  # being loaded right now, further up
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r} yet")
+        return getattr(module, attribute)
+
+    space["__getattr__"] = __getattr__
+    sys.modules[name] = module
+    parent, _, child = name.rpartition(".")
+    if parent in sys.modules:
+        sys.modules[parent].__dict__[child] = module
+    return module
+
+
+def become(module):
+    """Run the real module's code in its stand-in.  What it raises leaves the stand-in as it was."""
+    space = module.__dict__
+    before = dict(space)
+    del space["__getattr__"]
+    try:
+        module.__spec__.loader.exec_module(module)
+    except BaseException:
+        space.clear()
+        space.update(before)
+        raise
+
+
+class ParentFirst:
+    """A meta path finder that loads a stand-in before one of its submodules is imported.
+
+    It stands at the front of ``sys.meta_path`` until then.  Loading may import that very submodule;
+    then it is handed out as it is, not run again.
+    """
+
+    def __init__(self, name, load):
+        self._prefix, self._load = name + ".", load
+
+    def find_spec(self, name, path=None, target=None):
+        """See importlib.abc.MetaPathFinder; None for all that is not below the stand-in."""
+        if not name.startswith(self._prefix):
+            return None
+        self._load()
+        module = sys.modules.get(name)
+        return None if module is None else type(module.__spec__)(name, _Loaded(module))
+
+
+class _Loaded:
+    """The loader of a module that is there already."""
+
+    def __init__(self, module):
+        self._module, self._spec = module, module.__spec__
+
+    def create_module(self, spec):
+        """Return the module (importlib.abc.Loader)."""
+        return self._module
+
+    def exec_module(self, module):
+        """Give it back its own spec, which the import system has just replaced."""
+        module.__spec__ = self._spec
