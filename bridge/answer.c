@@ -59,14 +59,6 @@ static PyObject *py_code_cursor_and_level(const struct link_request *request)
                          number_member(content, "detail_level", 0));
 }
 
-static PyObject *py_parse(PyObject *loads, struct slice json)
-{
-    PyObject *text = py_text_from(json);
-    PyObject *value = text != NULL ? PyObject_CallFunctionObjArgs(loads, text, NULL) : NULL;
-    Py_XDECREF(text);
-    return value;
-}
-
 /* Code that reads a buffer as numbers expects them at an address that malloc could have given. */
 static bool is_aligned(struct slice bytes)
 {
@@ -97,22 +89,24 @@ static PyObject *py_buffers(const struct link_request *request)
     return list;
 }
 
+static struct parent_text text_of(const struct link_request *request)
+{
+    const struct slice *part = request->parts.part;
+    return (struct parent_text){part[PART_HEADER], part[PART_METADATA], part[PART_CONTENT]};
+}
+
 /* The type and the whole message, as the `comm` package expects it. */
 static PyObject *py_message(const struct link_request *request)
 {
-    const struct slice *part = request->parts.part;
-    PyObject *json = PyImport_ImportModule("json");
-    PyObject *loads = json != NULL ? PyObject_GetAttrString(json, "loads") : NULL;
+    const struct parent_text text = text_of(request);
     PyObject *arguments = NULL;
-    if (loads != NULL) {
-        arguments =
-            Py_BuildValue("(N{s:N,s:{},s:N,s:N,s:N})", py_text_from(part[PART_TYPE]), "header",
-                          py_parse(loads, part[PART_HEADER]), "parent_header", "metadata",
-                          py_parse(loads, part[PART_METADATA]), "content",
-                          py_parse(loads, part[PART_CONTENT]), "buffers", py_buffers(request));
+    PyObject *buffers = py_buffers(request);
+    PyObject *message = buffers != NULL ? py_parent_new(&text) : NULL;
+    if (message != NULL && PyDict_SetItemString(message, "buffers", buffers) == 0) {
+        arguments = Py_BuildValue("(NO)", py_text_from(request->parts.part[PART_TYPE]), message);
     }
-    Py_XDECREF(json);
-    Py_XDECREF(loads);
+    Py_XDECREF(buffers);
+    Py_XDECREF(message);
     return arguments;
 }
 
@@ -170,7 +164,8 @@ static int py_answer_question(const struct port *port, const struct link_request
                               size_t question)
 {
     struct buffer content = BUFFER_INIT;
-    struct speaker *speaker = py_speaker_begin(port, request->number, false);
+    const struct parent_text text = text_of(request);
+    struct speaker *speaker = py_speaker_begin(port, request->number, &text, false);
     if (speaker == NULL) {
         return -1;
     }

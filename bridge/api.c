@@ -323,6 +323,16 @@ static PyObject *py_murmur2(PyObject *self, PyObject *args)
     return PyLong_FromUnsignedLong(hash);
 }
 
+static PyObject *py_parent(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    struct speaker *speaker = py_speaker_current();
+    PyObject *parent = Py_XNewRef(py_speaker_parent_b(speaker));
+    py_speaker_leave(speaker);
+    return parent;
+}
+
 PyMethodDef api_methods[] = {
     {"publish", (PyCFunction)(void (*)(void))py_publish, METH_VARARGS | METH_KEYWORDS,
      "publish(msg_type, content, metadata=None, buffers=())\n--\n\n"
@@ -346,5 +356,8 @@ PyMethodDef api_methods[] = {
      "encode(value, /)\n--\n\nThe value as JSON text, as publish() writes it."},
     {"murmur2", py_murmur2, METH_VARARGS,
      "murmur2(text, seed, /)\n--\n\nThe hash by which debuggers name the file of a cell."},
+    {"parent", py_parent, METH_NOARGS,
+     "parent()\n--\n\nThe request in whose name is spoken here, always the same dict: header, "
+     "msg_id, msg_type, parent_header, metadata, content, buffers. Empty where it is none."},
     {NULL, NULL, 0, NULL},
 };

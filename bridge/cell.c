@@ -478,7 +478,8 @@ static int py_reply(const struct cell *self, struct speaker *speaker, const stru
 int py_cell_run(const struct cell *self)
 {
     struct outcome outcome = {BUFFER_INIT, BUFFER_INIT, false};
-    struct speaker *speaker = py_speaker_begin(self->port, self->request, self->allow_stdin);
+    struct speaker *speaker =
+        py_speaker_begin(self->port, self->request, &self->message, self->allow_stdin);
     if (speaker == NULL) {
         return -1;
     }

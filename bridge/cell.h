@@ -14,9 +14,10 @@
 struct cell {
     const struct port *port;
     uint64_t request;
-    uint32_t count;        /* the number that the cell shows: In[count] */
-    PyObject *code;        /* str */
-    PyObject *expressions; /* user_expressions: dict of str, or NULL */
+    struct parent_text message; /* the request itself */
+    uint32_t count;             /* the number that the cell shows: In[count] */
+    PyObject *code;             /* str */
+    PyObject *expressions;      /* user_expressions: dict of str, or NULL */
     bool silent;
     bool store; /* enters In, Out and the history */
     bool allow_stdin;

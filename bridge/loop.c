@@ -67,6 +67,7 @@ static int py_execute(const struct link_request *request, struct slice content)
     struct cell cell = {
         .port = &port_link,
         .request = request->number,
+        .message = {request->parts.part[PART_HEADER], request->parts.part[PART_METADATA], content},
         .count = request->count,
         .silent = silent,
         .store = !silent && flag(content, "store_history", true),

@@ -27,7 +27,9 @@ static void py_speaker_dealloc(PyObject *self)
     for (int i = 0; i < PORT_STREAMS; i++) {
         buffer_release(&speaker->stream[i].tail);
     }
+    buffer_release(&speaker->text);
     Py_XDECREF(speaker->payload);
+    Py_XDECREF(speaker->parent);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -38,7 +40,19 @@ static PyObject *py_speaker_repr(PyObject *self)
                                 (unsigned long long)((struct speaker *)self)->request);
 }
 
-static struct speaker *py_speaker_new(const struct port *port, uint64_t request, bool allow_stdin)
+/* One allocation: nearly every request is small, and nearly none is looked at. */
+static void keep_text(struct speaker *self, const struct parent_text *message)
+{
+    self->said.header = message->header.n;
+    self->said.metadata = message->metadata.n;
+    buffer_reserve(&self->text, message->header.n + message->metadata.n + message->content.n);
+    buffer_put_slice(&self->text, message->header);
+    buffer_put_slice(&self->text, message->metadata);
+    buffer_put_slice(&self->text, message->content);
+}
+
+static struct speaker *py_speaker_new(const struct port *port, uint64_t request,
+                                      const struct parent_text *message, bool allow_stdin)
 {
     struct speaker *self = (struct speaker *)PyType_GenericAlloc(speakers.type, 0);
     if (self == NULL) {
@@ -47,6 +61,9 @@ static struct speaker *py_speaker_new(const struct port *port, uint64_t request,
     self->port = port;
     self->request = request;
     self->allow_stdin = allow_stdin;
+    if (message != NULL) {
+        keep_text(self, message);
+    }
     self->payload = PyList_New(0);
     if (self->payload == NULL) {
         Py_CLEAR(self);
@@ -76,7 +93,7 @@ int py_speaker_init(const struct port *port, size_t limit)
     }
     speakers.run = PyObject_GetAttrString(speakers.context, "run");
     speakers.set = PyObject_GetAttrString(speakers.var, "set");
-    speakers.last = py_speaker_new(port, 0, false);
+    speakers.last = py_speaker_new(port, 0, NULL, false);
     return speakers.run != NULL && speakers.set != NULL && speakers.last != NULL ? 0 : -1;
 }
 
@@ -90,9 +107,10 @@ PyObject *speaker_context_b(void)
     return speakers.context;
 }
 
-struct speaker *py_speaker_begin(const struct port *port, uint64_t request, bool allow_stdin)
+struct speaker *py_speaker_begin(const struct port *port, uint64_t request,
+                                 const struct parent_text *message, bool allow_stdin)
 {
-    struct speaker *self = py_speaker_new(port, request, allow_stdin);
+    struct speaker *self = py_speaker_new(port, request, message, allow_stdin);
     if (self == NULL) {
         return NULL;
     }
@@ -127,6 +145,40 @@ struct speaker *py_speaker_current(void)
 void py_speaker_leave(struct speaker *self)
 {
     Py_DECREF(self);
+}
+
+PyObject *py_speaker_parent_b(struct speaker *self)
+{
+    if (self->parent == NULL && self->text.n == 0) {
+        self->parent = PyDict_New();
+    } else if (self->parent == NULL) {
+        struct slice all = buffer_slice(&self->text);
+        size_t head = self->said.header + self->said.metadata;
+        const struct parent_text text = {
+            .header = {all.p, self->said.header},
+            .metadata = {all.p + self->said.header, self->said.metadata},
+            .content = {all.p + head, all.n - head},
+        };
+        PyObject *parent = py_parent_new(&text);
+        if (self->parent == NULL) { /* another thread may have been as far meanwhile */
+            self->parent = parent;
+        } else {
+            Py_XDECREF(parent);
+        }
+    }
+    return self->parent;
+}
+
+/* The request is over: what a thread of it may ask for later is small. */
+static void forget_large_content(struct speaker *self)
+{
+    size_t head = self->said.header + self->said.metadata;
+    if (self->text.n - head > SPEAKER_CONTENT) {
+        struct buffer kept = BUFFER_INIT;
+        buffer_put_slice(&kept, (struct slice){self->text.p, head});
+        buffer_release(&self->text);
+        self->text = kept;
+    }
 }
 
 static void tail_put(struct buffer *tail, struct slice text)
@@ -233,6 +285,7 @@ int py_speaker_end(struct speaker *self)
 {
     int error = 0;
     self->ended = true;
+    forget_large_content(self);
     for (int i = 0; i < PORT_STREAMS; i++) {
         struct buffer tail = self->stream[i].tail;
         self->stream[i].tail = (struct buffer)BUFFER_INIT;

@@ -15,23 +15,30 @@
 #include <stdbool.h>
 
 #include "bridge/buffer.h"
+#include "bridge/parent.h"
 #include "bridge/port.h"
 #include "bridge/visible.h"
 
 enum {
-    SPEAKER_TAIL = 20000,         /* characters kept of what is over the limit */
-    SPEAKER_PIECE = 64 * 1024,    /* characters of one record */
-    SPEAKER_SLACK = 64 * 1024,    /* sent beyond what the kernel shows: see module.c */
-    SPEAKER_TAIL_SIZE = 256 << 10 /* bytes of tail at which its old part is dropped */
+    SPEAKER_TAIL = 20000,          /* characters kept of what is over the limit */
+    SPEAKER_PIECE = 64 * 1024,     /* characters of one record */
+    SPEAKER_SLACK = 64 * 1024,     /* sent beyond what the kernel shows: see module.c */
+    SPEAKER_TAIL_SIZE = 256 << 10, /* bytes of tail at which its old part is dropped */
+    SPEAKER_CONTENT = 64 << 10     /* bytes of a request's content that outlive the request */
 };
 
 struct speaker {
     PyObject_HEAD const struct port *port;
     uint64_t request;
     bool allow_stdin;
-    bool ended;        /* its request is answered: what is over the limit now is dropped */
-    bool exits;        /* exit() was called */
-    PyObject *payload; /* list: the reply's payload */
+    bool ended;         /* its request is answered: what is over the limit now is dropped */
+    bool exits;         /* exit() was called */
+    PyObject *payload;  /* list: the reply's payload */
+    PyObject *parent;   /* dict: see py_speaker_parent; NULL: nobody has asked yet */
+    struct buffer text; /* header, metadata and content of the request, as `said` divides it */
+    struct {
+        size_t header, metadata; /* bytes */
+    } said;
     struct {
         struct visible spoken; /* sent */
         struct buffer tail;
@@ -45,8 +52,18 @@ int py_speaker_init(const struct port *port, size_t limit);
 PyObject *speaker_var_b(void);
 PyObject *speaker_context_b(void);
 
-/* Begins a cell: a new speaker in the cells' context. Borrowed until the next one begins. */
-struct speaker *py_speaker_begin(const struct port *port, uint64_t request, bool allow_stdin);
+/*
+ * Begins a cell: a new speaker in the cells' context. `message` is copied; NULL: there is
+ * none. Borrowed until the next one begins.
+ */
+struct speaker *py_speaker_begin(const struct port *port, uint64_t request,
+                                 const struct parent_text *message, bool allow_stdin);
+
+/*
+ * The request in whose name it speaks, as parent.h says; always the same dict. An empty one
+ * where it speaks for none. Borrowed. -> NULL: an exception is set.
+ */
+PyObject *py_speaker_parent_b(struct speaker *self);
 
 /* The cell that is over said its last word: sends the tails. -> 0, -1. */
 int py_speaker_end(struct speaker *self);

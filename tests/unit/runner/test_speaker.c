@@ -75,7 +75,7 @@ static bool py_in_cell(const char *code)
 
 Test(speaker, text_within_the_limit_goes_out_at_once)
 {
-    struct speaker *speaker = py_speaker_begin(&port, 7, false);
+    struct speaker *speaker = py_speaker_begin(&port, 7, NULL, false);
     cr_assert(py_in_cell("print('a', 1)"));
     cr_expect(out_is("a 1\n"));
     cr_expect(eq(u64, heard.request, 7));
@@ -84,7 +84,7 @@ Test(speaker, text_within_the_limit_goes_out_at_once)
 
 Test(speaker, over_the_limit_the_last_characters_follow_at_the_end)
 {
-    struct speaker *speaker = py_speaker_begin(&port, 1, false);
+    struct speaker *speaker = py_speaker_begin(&port, 1, NULL, false);
     cr_assert(py_in_cell("full = ''.join(f'{n}\\xe9' for n in range(50_000))\n"
                          "for n in range(50_000): print(n, end='\\xe9')"));
     cr_expect(eq(u64, utf8_count(buffer_slice(&heard.text[PORT_STDOUT])), LIMIT));
@@ -98,7 +98,7 @@ Test(speaker, over_the_limit_the_last_characters_follow_at_the_end)
 
 Test(speaker, one_long_str_is_cut_the_same_way)
 {
-    struct speaker *speaker = py_speaker_begin(&port, 1, false);
+    struct speaker *speaker = py_speaker_begin(&port, 1, NULL, false);
     cr_assert(py_in_cell("full = ''.join(f'{n}\\u20ac' for n in range(50_000))\n"
                          "import sys; sys.stdout.write(full)"));
     cr_assert(eq(int, py_speaker_end(speaker), 0));
@@ -111,7 +111,7 @@ Test(speaker, one_long_str_is_cut_the_same_way)
 
 Test(speaker, bytes_are_counted_in_characters_and_decoded_over_writes)
 {
-    struct speaker *speaker = py_speaker_begin(&port, 1, false);
+    struct speaker *speaker = py_speaker_begin(&port, 1, NULL, false);
     cr_assert(py_in_cell("import sys; raw = sys.stdout.buffer\n"
                          "for byte in ('\\u20ac' * 99).encode(): raw.write(bytes([byte]))\n"
                          "raw.write(b'yz')"));
@@ -123,7 +123,7 @@ Test(speaker, bytes_are_counted_in_characters_and_decoded_over_writes)
 
 Test(speaker, the_streams_have_a_limit_each)
 {
-    (void)py_speaker_begin(&port, 1, false);
+    (void)py_speaker_begin(&port, 1, NULL, false);
     cr_assert(py_in_cell("import sys\nprint('o' * 500)\nprint('e' * 500, file=sys.stderr)"));
     cr_expect(eq(u64, heard.text[PORT_STDOUT].n, LIMIT));
     cr_expect(eq(u64, heard.text[PORT_STDERR].n, LIMIT));
@@ -131,7 +131,7 @@ Test(speaker, the_streams_have_a_limit_each)
 
 Test(speaker, text_that_was_not_heard_does_not_count)
 {
-    struct speaker *speaker = py_speaker_begin(&port, 1, false);
+    struct speaker *speaker = py_speaker_begin(&port, 1, NULL, false);
     heard.fails = true;
     cr_assert(not(py_in_cell("print('lost')")));
     PyErr_Clear();
@@ -140,7 +140,7 @@ Test(speaker, text_that_was_not_heard_does_not_count)
 
 Test(speaker, lone_surrogates_lose_nothing_around_them)
 {
-    (void)py_speaker_begin(&port, 1, false);
+    (void)py_speaker_begin(&port, 1, NULL, false);
     cr_assert(py_in_cell("print('a\\ud800b', end='\\udfff')"));
     cr_expect(out_is("a\xEF\xBF\xBD"
                      "b\xEF\xBF\xBD"));
@@ -148,7 +148,7 @@ Test(speaker, lone_surrogates_lose_nothing_around_them)
 
 Test(speaker, half_a_character_at_the_end_of_a_cell_becomes_one_replacement)
 {
-    (void)py_speaker_begin(&port, 1, false);
+    (void)py_speaker_begin(&port, 1, NULL, false);
     cr_assert(py_in_cell("import sys; sys.stdout.buffer.write(b'a\\xe2\\x82')"));
     cr_expect(out_is("a"));
     cr_assert(eq(int, py_streams_finish(), 0));
@@ -157,12 +157,12 @@ Test(speaker, half_a_character_at_the_end_of_a_cell_becomes_one_replacement)
 
 Test(speaker, a_thread_speaks_in_the_cell_that_started_it)
 {
-    (void)py_speaker_begin(&port, 1, false);
+    (void)py_speaker_begin(&port, 1, NULL, false);
     cr_assert(py_in_cell("import threading\n"
                          "go = threading.Event()\n"
                          "thread = threading.Thread(target=lambda: (go.wait(), print('late')))\n"
                          "thread.start()"));
-    (void)py_speaker_begin(&port, 2, false);
+    (void)py_speaker_begin(&port, 2, NULL, false);
     cr_assert(py_in_cell("go.set(); thread.join()"));
     cr_expect(out_is("late\n"));
     cr_expect(eq(u64, heard.request, 1));
@@ -170,7 +170,7 @@ Test(speaker, a_thread_speaks_in_the_cell_that_started_it)
 
 Test(speaker, code_without_a_cell_speaks_in_the_last_one)
 {
-    (void)py_speaker_begin(&port, 5, false);
+    (void)py_speaker_begin(&port, 5, NULL, false);
     cr_assert(py_exec("print('outside')"));
     cr_expect(eq(u64, heard.request, 5));
     cr_assert(py_exec("cell.set('nonsense'); print('still')"));
@@ -179,7 +179,7 @@ Test(speaker, code_without_a_cell_speaks_in_the_last_one)
 
 Test(speaker, the_streams_are_text_streams)
 {
-    (void)py_speaker_begin(&port, 1, false);
+    (void)py_speaker_begin(&port, 1, NULL, false);
     cr_expect(py_in_cell(
         "import io, sys\n"
         "out, err = sys.stdout, sys.stderr\n"

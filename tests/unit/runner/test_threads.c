@@ -108,13 +108,13 @@ Test(threads, wrong_arguments_raise_what_python_raises)
 
 Test(threads, a_thread_speaks_in_its_starters_cell_and_so_do_its_own_threads)
 {
-    (void)py_speaker_begin(&port, 1, false);
+    (void)py_speaker_begin(&port, 1, NULL, false);
     cr_assert(py_exec("go, gone = threading.Event(), []\n"
                       "def inner(): go.wait(); gone.append(say())\n"
                       "def outer(): t = threading.Thread(target=inner); t.start(); t.join()\n"
                       "thread = threading.Thread(target=outer)\n"
                       "context.run(thread.start)"));
-    (void)py_speaker_begin(&port, 2, false);
+    (void)py_speaker_begin(&port, 2, NULL, false);
     cr_assert(py_exec("go.set(); thread.join(); gone.append(context.run(say))"));
     expect_true("gone == [1, 2]");
 }

@@ -8,7 +8,7 @@ def current():
 
     An empty dict where there is none.
     """
-    return getattr(_einkorn, "parent", dict)() or {}
+    return _einkorn.parent()
 
 
 def message(msg_type, content):

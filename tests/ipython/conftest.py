@@ -1,0 +1,17 @@
+"""
+The kernels of tests/e2e for a Python that has IPython: the one that runs the tests, or
+EINKORN_TEST_PYTHON. Their profile (IPYTHONDIR) is an empty directory.
+"""
+
+import importlib.util
+import pathlib
+import sys
+
+E2E = pathlib.Path(__file__).resolve().parents[1] / "e2e"
+sys.path.insert(0, str(E2E))
+
+_spec = importlib.util.spec_from_file_location("e2e_conftest", E2E / "conftest.py")
+_module = importlib.util.module_from_spec(_spec)
+sys.modules["e2e_conftest"] = _module
+_spec.loader.exec_module(_module)
+globals().update({name: item for name, item in vars(_module).items() if not name.startswith("__")})
