@@ -687,6 +687,7 @@ class Kernel(Client):
                        if not k.startswith(("PYTEST", "PYTHON")) or k == "PYTHONMALLOC"}
         environment.pop("JPY_PARENT_PID", None)
         environment["JUPYTER_RUNTIME_DIR"] = str(self.directory / "runtime")
+        environment["IPYTHONDIR"] = str(self.directory / "ipython")
         environment.update(env or {})
         self.out = open(self.directory / "stdout", "w+b")
         self.err = open(self.directory / "stderr", "w+b")
