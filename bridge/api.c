@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "bridge/code.h"
 #include "bridge/forked.h"
 #include "bridge/gate.h"
 #include "bridge/link.h"
@@ -333,6 +334,13 @@ static PyObject *py_parent(PyObject *self, PyObject *unused)
     return parent;
 }
 
+static PyObject *py_future_flags(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyLong_FromLong(code_future_flags());
+}
+
 PyMethodDef api_methods[] = {
     {"publish", (PyCFunction)(void (*)(void))py_publish, METH_VARARGS | METH_KEYWORDS,
      "publish(msg_type, content, metadata=None, buffers=())\n--\n\n"
@@ -356,6 +364,8 @@ PyMethodDef api_methods[] = {
      "encode(value, /)\n--\n\nThe value as JSON text, as publish() writes it."},
     {"murmur2", py_murmur2, METH_VARARGS,
      "murmur2(text, seed, /)\n--\n\nThe hash by which debuggers name the file of a cell."},
+    {"future_flags", py_future_flags, METH_NOARGS,
+     "future_flags()\n--\n\nThe flags of compile() that the session's `from __future__` set."},
     {"parent", py_parent, METH_NOARGS,
      "parent()\n--\n\nThe request in whose name is spoken here, always the same dict: header, "
      "msg_id, msg_type, parent_header, metadata, content, buffers. Empty where it is none."},

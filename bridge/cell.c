@@ -5,7 +5,7 @@
  * Python frame of ours lies between the interpreter and the cell. All of it
  * happens with the gate armed; what an interrupt raises is the cell's error like
  * any other. Exceptions are data here: never printed, never left set. Worker,
- * main thread; owns the namespace and the __future__ flags of the session.
+ * main thread; owns the namespace.
  */
 
 #include "bridge/cell.h"
@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "bridge/api.h"
+#include "bridge/code.h"
 #include "bridge/forked.h"
 #include "bridge/gate.h"
 #include "bridge/half.h"
@@ -21,22 +22,10 @@
 #include "bridge/streams.h"
 #include "bridge/xalloc.h"
 
-/* Flags of compile(), which have kept their values since 3.8. */
-enum {
-    ONLY_AST = 0x400,
-    TOP_LEVEL_AWAIT = 0x2000,
-    FUTURE_FLAGS = 0x1fe0000, /* CO_FUTURE_*: `from __future__ import …` lasts for the session */
-    IS_COROUTINE = 0x80,      /* CO_COROUTINE: the code awaits */
-};
-
 static struct {
     PyObject *namespace;
-    PyObject *compile;    /* builtins.compile */
-    PyObject *eval;       /* builtins.eval */
-    PyObject *expression; /* _ast.Expression; NULL until a cell needs it: see py_load_ast */
-    PyObject *expr;       /* _ast.Expr */
-    PyObject *run;        /* _einkorn.context.run */
-    long future;
+    PyObject *eval; /* builtins.eval */
+    PyObject *run;  /* _einkorn.context.run */
 } cells;
 
 int py_cell_init(PyObject *namespace)
@@ -45,151 +34,11 @@ int py_cell_init(PyObject *namespace)
     int error = -1;
     if (builtins != NULL) {
         cells.namespace = Py_NewRef(namespace);
-        cells.compile = PyObject_GetAttrString(builtins, "compile");
         cells.eval = PyObject_GetAttrString(builtins, "eval");
         cells.run = PyObject_GetAttrString(speaker_context_b(), "run");
-        error = PyErr_Occurred() == NULL ? 0 : -1;
+        error = PyErr_Occurred() == NULL ? py_code_init() : -1;
     }
     Py_XDECREF(builtins);
-    return error;
-}
-
-/* ---- compiling --------------------------------------------------------------- */
-
-/* What a cell consists of: statements, then perhaps an expression to echo. Both owned. */
-struct parts {
-    PyObject *body;
-    PyObject *last;
-};
-
-static PyObject *py_compile(PyObject *source, PyObject *file, const char *mode, long flags)
-{
-    return PyObject_CallFunction(cells.compile, "OOslO", source, file, mode,
-                                 flags | TOP_LEVEL_AWAIT | cells.future, Py_True);
-}
-
-static long py_code_flags(PyObject *code)
-{
-    PyObject *value = PyObject_GetAttrString(code, "co_flags");
-    long flags = value != NULL ? PyLong_AsLong(value) : -1;
-    Py_XDECREF(value);
-    if (flags == -1) {
-        PyErr_Clear();
-        return 0;
-    }
-    return flags;
-}
-
-/* A semicolon at the end of the cell silences it; most cells have none at all. -> 1, 0, -1. */
-static int py_is_silenced(PyObject *text)
-{
-    Py_ssize_t at = PyUnicode_FindChar(text, ';', 0, PyUnicode_GetLength(text), -1);
-    if (at < 0) {
-        return at == -1 ? 0 : -1;
-    }
-    PyObject *answer = PyObject_CallFunctionObjArgs(half_hook_b(HOOK_SILENCED), text, NULL);
-    int silenced = answer != NULL ? PyObject_IsTrue(answer) : -1;
-    Py_XDECREF(answer);
-    return silenced;
-}
-
-/* Takes the last statement out of a body if it is an expression. NULL: it is none, or -1. */
-static int py_take_last(PyObject *body, PyObject *text, PyObject **ret_expression)
-{
-    Py_ssize_t n = PyList_Size(body);
-    PyObject *last_b = n > 0 ? PyList_GetItem(body, n - 1) : NULL;
-    int is_expression = last_b != NULL ? PyObject_IsInstance(last_b, cells.expr) : 0;
-    int silenced = is_expression > 0 ? py_is_silenced(text) : 0;
-    if (is_expression < 0 || silenced < 0) {
-        return -1;
-    }
-    if (is_expression == 0 || silenced > 0) {
-        return 0;
-    }
-    PyObject *value = PyObject_GetAttrString(last_b, "value");
-    PyObject *expression =
-        value != NULL ? PyObject_CallFunctionObjArgs(cells.expression, value, NULL) : NULL;
-    Py_XDECREF(value);
-    if (expression == NULL || PyList_SetSlice(body, n - 1, n, NULL) != 0) {
-        Py_XDECREF(expression);
-        return -1;
-    }
-    *ret_expression = expression;
-    return 0;
-}
-
-/* The types of syntax trees: a hundred of them, which take a millisecond to make. */
-static int py_load_ast(void)
-{
-    PyObject *ast = PyImport_ImportModule("_ast");
-    if (ast != NULL) {
-        cells.expr = PyObject_GetAttrString(ast, "Expr");
-        cells.expression = PyObject_GetAttrString(ast, "Expression");
-    }
-    Py_XDECREF(ast);
-    return cells.expr != NULL && cells.expression != NULL ? 0 : -1;
-}
-
-/* One line that is not indented: an expression may be all there is. */
-static bool is_plain_line(PyObject *text)
-{
-    Py_ssize_t n = PyUnicode_GetLength(text);
-    return n > 0 && PyUnicode_ReadChar(text, 0) > ' ' &&
-           PyUnicode_FindChar(text, '\n', 0, n, 1) == -1 &&
-           PyUnicode_FindChar(text, '\r', 0, n, 1) == -1;
-}
-
-/*
- * As long as no cell needed a syntax tree, a cell of one expression is compiled
- * without: a session's first result comes sooner. -> 1: done, 0: it is something
- * else, -1.
- */
-static int py_compile_expression(PyObject *text, PyObject *file, struct parts *parts)
-{
-    if (cells.expression != NULL || !is_plain_line(text)) {
-        return 0;
-    }
-    parts->last = py_compile(text, file, "eval", 0);
-    if (parts->last != NULL) {
-        return 1;
-    }
-    if (PyErr_ExceptionMatches(PyExc_SyntaxError)) {
-        PyErr_Clear();
-        return 0;
-    }
-    return -1;
-}
-
-static int py_compile_parts(PyObject *text, PyObject *file, struct parts *parts)
-{
-    int error = py_compile_expression(text, file, parts);
-    if (error != 0) {
-        return error > 0 ? 0 : -1;
-    }
-    if (cells.expression == NULL && py_load_ast() != 0) {
-        return -1;
-    }
-    error = -1;
-    PyObject *expression = NULL;
-    PyObject *tree = py_compile(text, file, "exec", ONLY_AST);
-    PyObject *body = tree != NULL ? PyObject_GetAttrString(tree, "body") : NULL;
-    if (body != NULL && py_take_last(body, text, &expression) == 0) {
-        error = 0;
-        if (PyList_Size(body) > 0) {
-            parts->body = py_compile(tree, file, "exec", 0);
-            error = parts->body != NULL ? 0 : -1;
-        }
-    }
-    if (error == 0 && parts->body != NULL) {
-        cells.future |= py_code_flags(parts->body) & FUTURE_FLAGS;
-    }
-    if (error == 0 && expression != NULL) {
-        parts->last = py_compile(expression, file, "eval", 0);
-        error = parts->last != NULL ? 0 : -1;
-    }
-    Py_XDECREF(tree);
-    Py_XDECREF(body);
-    Py_XDECREF(expression);
     return error;
 }
 
@@ -211,11 +60,11 @@ static void py_close_unstarted(PyObject *coroutine)
     PyErr_Restore(type, value, traceback);
 }
 
-static PyObject *py_run_code(PyObject *code)
+static PyObject *py_evaluate(PyObject *code)
 {
     PyObject *value =
         PyObject_CallFunctionObjArgs(cells.run, cells.eval, code, cells.namespace, NULL);
-    if (value == NULL || (py_code_flags(code) & IS_COROUTINE) == 0) {
+    if (value == NULL || !py_code_awaits(code)) {
         return value;
     }
     PyObject *result = PyObject_CallFunctionObjArgs(half_hook_b(HOOK_COROUTINE), value, NULL);
@@ -238,19 +87,19 @@ static int py_echo(const struct cell *self, PyObject *value)
     return done != NULL ? 0 : -1;
 }
 
-static int py_run_parts(const struct cell *self, const struct parts *parts)
+static int py_run_code(const struct cell *self, const struct code *code)
 {
-    if (parts->body != NULL) {
-        PyObject *nothing = py_run_code(parts->body);
+    if (code->body != NULL) {
+        PyObject *nothing = py_evaluate(code->body);
         if (nothing == NULL) {
             return -1;
         }
         Py_DECREF(nothing);
     }
-    if (parts->last == NULL) {
+    if (code->last == NULL) {
         return 0;
     }
-    PyObject *value = py_run_code(parts->last);
+    PyObject *value = py_evaluate(code->last);
     int error = value != NULL ? py_echo(self, value) : -1;
     Py_XDECREF(value);
     return error;
@@ -313,15 +162,14 @@ static int py_run_source(const struct cell *self, struct outcome *outcome)
         return -1;
     }
     gate_arm(); /* not before: an interrupt would leave In, _i and the source half recorded */
-    struct parts parts = {NULL, NULL};
-    int error = file != Py_None ? py_compile_parts(self->code, file, &parts) : 0;
+    struct code code = {NULL, NULL};
+    int error = file != Py_None ? py_code_compile(self->code, file, &code) : 0;
     if (file == Py_None || (error != 0 && py_is_for_shell(self))) {
         error = py_run_in_shell(self, outcome);
     } else if (error == 0) {
-        error = py_run_parts(self, &parts);
+        error = py_run_code(self, &code);
     }
-    Py_XDECREF(parts.body);
-    Py_XDECREF(parts.last);
+    py_code_release(&code);
     Py_DECREF(file);
     return error;
 }

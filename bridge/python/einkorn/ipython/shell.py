@@ -234,6 +234,7 @@ def make_shell(names):
     unders = {name: names.namespace[name] for name in ("_", "__", "___") if name in names.namespace}
     shell = ZMQInteractiveShell.instance(config=config, user_module=__main__, user_ns=names.namespace)
     shell.kernel = Kernel(shell)
+    shell.compile.flags |= _einkorn.future_flags()
     names.namespace.update(unders)  # the displayhook has emptied them
     names.hand_over(shell.history_manager, shell.displayhook)
     shim.fill_zmqshell(
