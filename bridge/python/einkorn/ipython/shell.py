@@ -237,6 +237,8 @@ def make_shell(names):
     shell.compile.flags |= _einkorn.future_flags()
     names.namespace.update(unders)  # the displayhook has emptied them
     names.hand_over(shell.history_manager, shell.displayhook)
+    hidden = ("In", "Out", "_ih", "_oh")  # from %who and its kin
+    shell.user_ns_hidden.update((name, names.namespace[name]) for name in hidden)
     shim.fill_zmqshell(
         ZMQInteractiveShell=ZMQInteractiveShell, ZMQDisplayPublisher=ZMQDisplayPublisher
     )
