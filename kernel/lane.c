@@ -167,8 +167,14 @@ static void finish(struct kernel *kernel, struct job *job, const char *status, s
     iopub_status(&kernel->iopub, job->origin, "idle");
 }
 
-/* Takes the jobs of a kind out of the queue, in their order. -> a list. */
-static struct job *take_kind(struct lane *self, enum job_kind kind)
+static bool is_control(const struct job *job)
+{
+    return job->origin->channel == CHANNEL_CONTROL;
+}
+
+/* Takes the jobs of a kind that came on some channels out of the queue. -> a list, in their order.
+ */
+static struct job *take_kind(struct lane *self, enum job_kind kind, bool from_control)
 {
     struct job *taken = NULL, **taken_last = &taken;
 
@@ -178,7 +184,7 @@ static struct job *take_kind(struct lane *self, enum job_kind kind)
     for (struct job **at = &self->first; *at;) {
         struct job *job = *at;
 
-        if (job->kind == kind) {
+        if (job->kind == kind && (from_control || !is_control(job))) {
             *at = job->next;
             forget(self, job);
             job->next = NULL;
@@ -211,11 +217,29 @@ static void drop_completions(struct kernel *kernel, const struct job *newer)
     struct lane *self = &kernel->lane;
 
     if (newer->kind == JOB_EXECUTE || newer->kind == JOB_COMPLETE) {
-        refuse_all(kernel, take_kind(self, JOB_COMPLETE));
+        refuse_all(kernel, take_kind(self, JOB_COMPLETE, true));
     }
     if (newer->kind == JOB_EXECUTE && self->current && self->current->kind == JOB_COMPLETE) {
         interrupt_running(kernel);
     }
+}
+
+/* To the end of its channel's: what came on control stands before all that came on shell. */
+static void append(struct lane *self, struct job *job)
+{
+    struct job **at = self->last;
+
+    if (is_control(job)) {
+        for (at = &self->first; *at && is_control(*at); at = &(*at)->next) {
+        }
+    }
+    job->next = *at;
+    *at = job;
+    if (!job->next) {
+        self->last = &job->next;
+    }
+    self->waiting[job->kind]++;
+    self->bytes += job->bytes;
 }
 
 void lane_put(struct kernel *kernel, struct job **job_p)
@@ -224,16 +248,13 @@ void lane_put(struct kernel *kernel, struct job **job_p)
     struct job *job = *job_p;
 
     *job_p = NULL;
-    if (kernel->stopping ||
-        (job->kind == JOB_EXECUTE && abort_window_covers(&self->window, job->origin->header))) {
+    if (kernel->stopping || (job->kind == JOB_EXECUTE && !is_control(job) &&
+                             abort_window_covers(&self->window, job->origin->header))) {
         job_refuse(kernel, &job, last_count(self), NULL, NULL);
         return;
     }
     drop_completions(kernel, job);
-    *self->last = job;
-    self->last = &job->next;
-    self->waiting[job->kind]++;
-    self->bytes += job->bytes;
+    append(self, job);
     lane_run(kernel);
 }
 
@@ -267,7 +288,7 @@ void lane_done(struct kernel *kernel, uint64_t number, struct slice content, str
          * What it sends after the reply, which leaves below, is a new decision.
          */
         router_drain(kernel);
-        aborted = take_kind(self, JOB_EXECUTE);
+        aborted = take_kind(self, JOB_EXECUTE, false);
         abort_window_open(&self->window, job->origin->header, job->arrived_us);
     }
     finish(kernel, job, failed ? "error" : "ok", (struct slice){content.p + 1, content.n - 1},
@@ -315,7 +336,7 @@ void lane_die(struct kernel *kernel, const char *ename, const char *evalue, cons
     struct job *aborted;
 
     router_drain(kernel);
-    aborted = take_kind(self, JOB_EXECUTE);
+    aborted = take_kind(self, JOB_EXECUTE, true);
     if (self->current && self->current->kind == JOB_EXECUTE) {
         abort_window_open(&self->window, self->current->origin->header, self->current->arrived_us);
     }

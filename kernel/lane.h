@@ -5,6 +5,10 @@
  * The queue of requests for Python, one of which is with it (Messaging spec,
  * "Execute"). A lane runs one at a time, in order of arrival; subshells will
  * have lanes of their own.
+ *
+ * What comes on control (there, too, a client may ask Python) waits for what
+ * runs, and goes before all of shell that waits. It is nobody's next cell, so
+ * an error does not abort it.
  */
 
 #include <stdbool.h>
@@ -38,8 +42,9 @@ void lane_init(struct lane *self);
 void lane_release(struct lane *self);
 
 /*
- * Appends a request (takes it) and starts it if nothing stands before it. A
- * cell that was sent before the client could know of an error is aborted at
+ * Appends a request (takes it), of control before those of shell, and starts it if nothing
+ * stands before it. A
+ * cell that was sent on shell before the client could know of an error is aborted at
  * once. Completions that wait are dropped for a newer one and for a cell, and
  * one that runs is interrupted for a cell.
  */

@@ -454,3 +454,60 @@ Test(lane, a_cell_interrupts_a_completion_that_runs)
     stage_expect_request(&stage, 2, 1);
     stage_release(&stage);
 }
+
+/* A shell cell (m1) runs; a shell cell (m2) waits, and two on control (m3, m4) behind it. */
+static void queue_on_both(struct stage *stage)
+{
+    stage_init_ready(stage);
+    stage_execute(stage, "{\"code\":\"runs\"}");
+    stage_expect_request(stage, 1, 1);
+    stage_execute(stage, "{\"code\":\"shell\"}");
+    while (waiting(stage) < 1) {
+        stage_turn(stage);
+    }
+    stage_send(stage, CHANNEL_CONTROL, "execute_request", "{\"code\":\"one\"}");
+    stage_send(stage, CHANNEL_CONTROL, "execute_request", "{\"code\":\"two\"}");
+    while (waiting(stage) < 3) {
+        stage_turn(stage);
+    }
+}
+
+Test(lane, control_goes_before_shell_that_waits_and_is_answered_on_control)
+{
+    struct stage stage;
+
+    queue_on_both(&stage);
+    stage_say_done(&stage, 1, "ok");
+    expect_reply(&stage, "m1", "\"execution_count\":1");
+    for (unsigned i = 2; i <= 3; i++) {
+        char id[16];
+
+        (void)snprintf(id, sizeof id, "m%u", i + 1);
+        stage_expect_request(&stage, i, i);
+        stage_say_done(&stage, i, "ok");
+        stage_expect(&stage, CHANNEL_CONTROL, "execute_reply", id, "\"status\":\"ok\"");
+    }
+    stage_expect_request(&stage, 4, 4);
+    stage_execute(&stage, "{\"code\":\"behind it\"}"); /* the queue's end was not lost */
+    stage_say_done(&stage, 4, "ok");
+    expect_reply(&stage, "m2", "\"execution_count\":4");
+    stage_expect_request(&stage, 5, 5);
+    stage_release(&stage);
+}
+
+Test(lane, an_error_aborts_nothing_of_control)
+{
+    struct stage stage;
+
+    queue_on_both(&stage);
+    stage_say_done(&stage, 1, "error");
+    expect_reply(&stage, "m1", "\"status\":\"error\"");
+    expect_reply(&stage, "m2", "\"status\":\"aborted\"");
+    stage_expect_request(&stage, 2, 2);
+    stage_say_done(&stage, 2, "error");
+    stage_expect(&stage, CHANNEL_CONTROL, "execute_reply", "m3", "\"status\":\"error\"");
+    stage_expect_request(&stage, 3, 3);
+    stage_say_done(&stage, 3, "ok");
+    stage_expect(&stage, CHANNEL_CONTROL, "execute_reply", "m4", "\"status\":\"ok\"");
+    stage_release(&stage);
+}
