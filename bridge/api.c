@@ -341,6 +341,31 @@ static PyObject *py_future_flags(PyObject *self, PyObject *unused)
     return PyLong_FromLong(code_future_flags());
 }
 
+static PyObject *py_lookup(PyObject *self, PyObject *args)
+{
+    const char *kind = NULL;
+    const char *msg_id = NULL;
+    (void)self;
+    if (py_refuse_child() != 0 || !PyArg_ParseTuple(args, "ss:lookup", &kind, &msg_id)) {
+        return NULL;
+    }
+    struct speaker *speaker = py_speaker_current();
+    PyObject *text = speaker->port->py_lookup(slice_of(kind), slice_of(msg_id));
+    py_speaker_leave(speaker);
+    return text;
+}
+
+static PyObject *py_speaker(PyObject *self, PyObject *args)
+{
+    unsigned long long request = 0;
+    PyObject *parent_b = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KO!:speaker", &request, &PyDict_Type, &parent_b)) {
+        return NULL;
+    }
+    return (PyObject *)py_speaker_for(request, parent_b);
+}
+
 PyMethodDef api_methods[] = {
     {"publish", (PyCFunction)(void (*)(void))py_publish, METH_VARARGS | METH_KEYWORDS,
      "publish(msg_type, content, metadata=None, buffers=())\n--\n\n"
@@ -369,5 +394,12 @@ PyMethodDef api_methods[] = {
     {"parent", py_parent, METH_NOARGS,
      "parent()\n--\n\nThe request in whose name is spoken here, always the same dict: header, "
      "msg_id, msg_type, parent_header, metadata, content, buffers. Empty where it is none."},
+    {"lookup", py_lookup, METH_VARARGS,
+     "lookup(kind, msg_id, /)\n--\n\nWhat the kernel process knows of the last message on "
+     "'control', or of the 'message' with that msg_id: JSON text of an object with number, "
+     "identities and header, empty where it knows none."},
+    {"speaker", py_speaker, METH_VARARGS,
+     "speaker(number, parent, /)\n--\n\nA value for `cell`: who has it there speaks for the "
+     "request of that number, whose dict is parent."},
     {NULL, NULL, 0, NULL},
 };

@@ -74,6 +74,8 @@ enum link_kind {
     LINK_SYNC = 5,    /* struct link_sync: how far the pipes stand before the next record */
     LINK_DONE = 6,    /* the request is answered; parts: reply content, metadata,
                          "ok" | "error" | "exit" (ok, and exit() was called: the kernel ends) */
+    LINK_LOOKUP = 7,  /* what does the kernel know of a request? parts: serial (8 bytes) of the
+                         ANSWER, which is an object as text, "control" | "message", its msg_id */
     LINK_KIND_END
 };
 enum {

@@ -30,6 +30,13 @@ struct port {
     PyObject *(*py_ask)(uint64_t request, struct slice content);
 
     /*
+     * What the asker knows of a request: the last one of "control", or the "message" of
+     * that msg_id. -> a new str, a JSON object: number (0: nobody can speak in its name any
+     * more), identities (hexadecimal), header; empty where it knows none.
+     */
+    PyObject *(*py_lookup)(struct slice kind, struct slice msg_id);
+
+    /*
      * The one answer to a request: reply content and metadata; "ok", "error", or
      * "exit" (ok, and the user wants the session to end).
      */

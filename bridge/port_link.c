@@ -18,7 +18,7 @@
 static struct {
     struct link_producer producer;
     struct link_reader reader;
-    _Atomic uint64_t asks; /* serial of the last ASK */
+    _Atomic uint64_t asks; /* serial of the last ASK or LOOKUP */
 } door;
 
 static void *gil_release(void)
@@ -130,6 +130,29 @@ static void py_link_forget(uint64_t request, uint64_t serial)
     (void)link_producer_write_parts(&door.producer, LINK_ASK, request, part, 2, &patient);
 }
 
+static PyObject *py_link_lookup(struct slice kind, struct slice msg_id)
+{
+    uint64_t serial = atomic_fetch_add(&door.asks, 1) + 1;
+    const struct slice part[] = {{(const uint8_t *)&serial, sizeof serial}, kind, msg_id};
+    struct link_request *answer = NULL;
+    int error = link_producer_write_parts(&door.producer, LINK_LOOKUP, 0, part, 3, &interruptible);
+    if (error == 0) {
+        error = link_reader_wait(&door.reader, LINK_ANSWER, serial, &interruptible, &answer);
+        if (error == LINK_EINTERRUPTED) {
+            link_reader_forget(&door.reader, serial);
+        }
+    }
+    if (py_door_error(error) != 0) {
+        return NULL;
+    }
+    PyObject *text = NULL;
+    if (py_door_error(answer->error) == 0) {
+        text = py_text_from(answer->parts.count >= 2 ? answer->parts.part[1] : slice_of("{}"));
+    }
+    link_request_destroy(&answer);
+    return text;
+}
+
 static PyObject *py_link_ask(uint64_t request, struct slice content)
 {
     uint64_t serial = atomic_fetch_add(&door.asks, 1) + 1;
@@ -155,6 +178,7 @@ const struct port port_link = {
     .py_stream = py_link_stream,
     .py_publish = py_link_publish,
     .py_ask = py_link_ask,
+    .py_lookup = py_link_lookup,
     .py_done = py_link_done,
 };
 

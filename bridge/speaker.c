@@ -127,6 +127,20 @@ struct speaker *py_speaker_begin(const struct port *port, uint64_t request,
     return self;
 }
 
+struct speaker *py_speaker_for(uint64_t request, PyObject *parent)
+{
+    if (speakers.last->request == request) {
+        return (struct speaker *)Py_NewRef((PyObject *)speakers.last);
+    }
+    struct speaker *self =
+        py_speaker_new(speakers.last->port, request, NULL, speakers.last->allow_stdin);
+    if (self != NULL) {
+        self->ended = true;
+        self->parent = Py_NewRef(parent);
+    }
+    return self;
+}
+
 struct speaker *py_speaker_current(void)
 {
     PyObject *value = NULL;

@@ -65,6 +65,12 @@ struct speaker *py_speaker_begin(const struct port *port, uint64_t request,
  */
 PyObject *py_speaker_parent_b(struct speaker *self);
 
+/*
+ * Somebody who speaks for an earlier request, known by its number and `parent`, its dict; for
+ * the one that began last it is that one's speaker. A new reference.
+ */
+struct speaker *py_speaker_for(uint64_t request, PyObject *parent);
+
 /* The cell that is over said its last word: sends the tails. -> 0, -1. */
 int py_speaker_end(struct speaker *self);
 

@@ -23,6 +23,7 @@
 #include "kernel/early_text.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
+#include "kernel/lookup.h"
 #include "kernel/trim.h"
 #include "kernel/worker_death.h"
 
@@ -133,6 +134,20 @@ static int on_ask(struct kernel *kernel, const struct link_item *item,
     return 0;
 }
 
+static int on_lookup(struct kernel *kernel, const struct link_item *item,
+                     const struct link_parts *parts)
+{
+    uint64_t serial;
+
+    (void)item;
+    if (parts->count < 3 || parts->part[0].n != sizeof serial) {
+        return LINK_ECORRUPT;
+    }
+    memcpy(&serial, parts->part[0].p, sizeof serial);
+    lookup_answer(kernel, serial, parts->part[1], parts->part[2]);
+    return 0;
+}
+
 static int on_done(struct kernel *kernel, const struct link_item *item,
                    const struct link_parts *parts)
 {
@@ -155,7 +170,7 @@ static int on_done(struct kernel *kernel, const struct link_item *item,
 static int (*const on_record[LINK_KIND_END])(struct kernel *, const struct link_item *,
                                              const struct link_parts *) = {
     [LINK_READY] = on_ready, [LINK_STREAM] = on_stream, [LINK_PUBLISH] = on_publish,
-    [LINK_ASK] = on_ask,     [LINK_DONE] = on_done,
+    [LINK_ASK] = on_ask,     [LINK_DONE] = on_done,     [LINK_LOOKUP] = on_lookup,
 };
 
 static int handle(struct kernel *kernel, const struct link_item *item)

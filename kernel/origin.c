@@ -82,6 +82,25 @@ struct origin *origins_find(const struct origins *self, uint64_t number)
     return self->last ? self->kept[self->last % ORIGINS_KEPT] : NULL;
 }
 
+struct origin *origins_of(const struct origins *self, struct slice msg_id)
+{
+    struct buffer id = BUFFER_INIT;
+    struct origin *found = NULL;
+
+    for (uint64_t i = 0; i < ORIGINS_KEPT && i < self->last && !found; i++) {
+        struct origin *origin = self->kept[(self->last - i) % ORIGINS_KEPT];
+        struct slice raw;
+
+        if (origin && json_object_get_kind(origin->header, "msg_id", JSON_STRING, &raw) == 0) {
+            buffer_clear(&id);
+            json_string_decode(raw, &id);
+            found = slice_equal(buffer_slice(&id), msg_id) ? origin : NULL;
+        }
+    }
+    buffer_release(&id);
+    return found;
+}
+
 void origins_release(struct origins *self)
 {
     for (size_t i = 0; i < ORIGINS_KEPT; i++) {

@@ -59,6 +59,9 @@ void origins_add(struct origins *self, struct origin *origin);
  * fd 2), the one that was added last. NULL: there was none yet. Borrowed.
  */
 struct origin *origins_find(const struct origins *self, uint64_t number);
+
+/* The request with that msg_id, the newest if there are several; NULL: none is kept. Borrowed. */
+struct origin *origins_of(const struct origins *self, struct slice msg_id);
 void origins_release(struct origins *self);
 
 #endif

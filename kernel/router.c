@@ -29,6 +29,10 @@ static void dispatch(struct kernel *kernel, enum channel channel)
     struct origin *origin = origin_new(message, channel);
     const struct request_type *type = request_type_find(origin->type);
 
+    if (channel == CHANNEL_CONTROL) {
+        origin_unref(&kernel->last_control);
+        kernel->last_control = origin_ref(origin);
+    }
     if (!type) {
         refusals_tell(&kernel->refusals, clock_us(CLOCK_MONOTONIC),
                       "message of unknown type %.*s ignored", (int)origin->type.n,

@@ -138,6 +138,8 @@ static const struct {
     {"ASK without content", LINK_ASK, false, 1, {SERIAL}},
     {"ASK with a short serial", LINK_ASK, false, 2, {PART("1234567"), PART("{}")}},
     {"ASK with a long serial", LINK_ASK, false, 2, {PART("123456789"), PART("{}")}},
+    {"LOOKUP without a msg_id", LINK_LOOKUP, false, 2, {SERIAL, PART("control")}},
+    {"LOOKUP with a short serial", LINK_LOOKUP, false, 3, {PART("1"), PART("control"), PART("")}},
     {"DONE without a status", LINK_DONE, false, 2, {PART("{\"a\":1}"), PART("{}")}},
     {"DONE with an empty content", LINK_DONE, false, 3, {PART("{}"), PART("{}"), PART("ok")}},
     {"DONE that is no object", LINK_DONE, false, 3, {PART("[1]"), PART("{}"), PART("ok")}},

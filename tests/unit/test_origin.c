@@ -41,3 +41,37 @@ Test(origin, is_found_by_number_and_the_last_one_stands_in_for_what_is_gone)
     origins_release(origins);
     free(origins);
 }
+
+Test(origin, is_found_by_its_msg_id_while_it_is_kept)
+{
+#define TYPE "\"msg_type\":\"t\"}"
+    static const char *const headers[] = {
+        "{\"msg_id\":\"old\"," TYPE,
+        "{\"msg_id\":\"tw\\u0069ce\"," TYPE,
+        "{\"msg_id\":\"twice\"," TYPE,
+        "{\"msg_id\":7," TYPE,
+    };
+    struct origins *origins = calloc(1, sizeof *origins);
+    struct origin *last = NULL;
+
+    cr_assert_null(origins_of(origins, slice_of("old")));
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        origin_unref(&last);
+        last = fixture_origin("one", headers[i]);
+        origins_add(origins, last);
+    }
+    cr_assert_eq(origins_of(origins, slice_of("old"))->number, 1);
+    cr_assert_eq(origins_of(origins, slice_of("twice"))->number, 3, "the newest");
+    cr_assert_null(origins_of(origins, slice_of("7")));
+    cr_assert_null(origins_of(origins, slice_of("")));
+    for (int i = 0; i < ORIGINS_KEPT - 3; i++) {
+        origin_unref(&last);
+        last = fixture_origin("more", HEADER);
+        origins_add(origins, last);
+    }
+    cr_assert_null(origins_of(origins, slice_of("old")), "its place was taken");
+    cr_assert_eq(origins_of(origins, slice_of("twice"))->number, 3);
+    origin_unref(&last);
+    origins_release(origins);
+    free(origins);
+}
