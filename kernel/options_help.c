@@ -20,6 +20,8 @@ const char options_help[] =
     "    --on-death exit|restart  what the kernel does when Python dies (exit)\n"
     "    --memory-limit SIZE      memory that Python may use: 512M, 8G (0: no limit)\n"
     "    --cell-timeout SECONDS   how long a cell may run (0: no limit)\n"
+    "    --comm-timeout SECONDS   how long the handler of a widget's message may run\n"
+    "                             (as a cell; 0: no limit)\n"
     "    --shell auto|plain|ipython   IPython when it is asked for (auto), never, at once\n"
     "    --no-ipykernel-shim      `import ipykernel` finds the real one, or none\n"
     "    --log FILE               where the log goes, instead of stderr\n"

@@ -13,22 +13,24 @@
 #include "kernel/log.h"
 #include "kernel/notice.h"
 
-static int64_t limit_of(const struct kernel *kernel, enum job_kind kind)
-{
-    switch (kind) {
-    case JOB_EXECUTE:
-    case JOB_COMM:
-        return kernel->options->cell_timeout_ms;
-    case JOB_COMPLETE:
-    case JOB_ASK:
-        return TIME_LIMIT_LOOKUP_MS;
-    }
-    return 0;
-}
+/* 0 ms: none. The option that sets it, and whom it is for; both NULL: a look-up's, not set. */
+struct limit {
+    int64_t ms;
+    const char *option, *whose;
+};
 
-static bool may_be_killed(enum job_kind kind)
+static struct limit limit_of(const struct kernel *kernel, enum job_kind kind)
 {
-    return kind == JOB_EXECUTE || kind == JOB_COMM;
+    const struct options *options = kernel->options;
+    const char *whose = kind == JOB_COMM ? "handler of a comm message" : "cell";
+
+    if (kind == JOB_COMM && options->comm_timeout_ms >= 0) {
+        return (struct limit){options->comm_timeout_ms, "--comm-timeout", whose};
+    }
+    if (kind == JOB_COMM || kind == JOB_EXECUTE) {
+        return (struct limit){options->cell_timeout_ms, "--cell-timeout", whose};
+    }
+    return (struct limit){TIME_LIMIT_LOOKUP_MS, NULL, NULL};
 }
 
 static int on_timer(zloop_t *loop, int timer, void *arg);
@@ -44,12 +46,12 @@ static void start_timer(struct kernel *kernel, int64_t delay_ms)
 static void interrupt(struct kernel *kernel)
 {
     const struct job *job = kernel->lane.current;
+    const struct limit limit = limit_of(kernel, job->kind);
     char text[128];
 
-    if (may_be_killed(job->kind)) {
-        (void)snprintf(text, sizeof text,
-                       "This ran longer than --cell-timeout %g s: interrupted.\n",
-                       (double)kernel->options->cell_timeout_ms / 1000);
+    if (limit.option) {
+        (void)snprintf(text, sizeof text, "This ran longer than %s %g s: interrupted.\n",
+                       limit.option, (double)limit.ms / 1000);
         notice_publish(kernel, job->origin, slice_of(text));
         kernel->time_limit.interrupted = true;
         start_timer(kernel, TIME_LIMIT_GRACE_MS);
@@ -63,12 +65,13 @@ static void interrupt(struct kernel *kernel)
 static void end_worker(struct kernel *kernel)
 {
     struct time_limit *self = &kernel->time_limit;
+    const struct limit limit = limit_of(kernel, kernel->lane.current->kind);
 
     (void)snprintf(self->why_killed, sizeof self->why_killed,
-                   "the cell ran longer than --cell-timeout %g s and did not end "
-                   "within %d s of the interrupt",
-                   (double)kernel->options->cell_timeout_ms / 1000, TIME_LIMIT_GRACE_MS / 1000);
-    log_warning("a cell ran longer than --cell-timeout and did not end: Python is killed");
+                   "the %s ran longer than %s %g s and did not end within %d s of the interrupt",
+                   limit.whose, limit.option, (double)limit.ms / 1000, TIME_LIMIT_GRACE_MS / 1000);
+    log_warning("a %s ran longer than %s and did not end: Python is killed", limit.whose,
+                limit.option);
     kernel->ended_because = self->why_killed;
     supervisor_signal_group(&kernel->supervisor, SIGKILL);
 }
@@ -94,12 +97,12 @@ static int on_timer(zloop_t *loop, int timer, void *arg)
 
 void time_limit_start(struct kernel *kernel, const struct job *job)
 {
-    int64_t limit = limit_of(kernel, job->kind);
+    int64_t limit_ms = limit_of(kernel, job->kind).ms;
 
     time_limit_stop(kernel);
     kernel->time_limit.interrupted = false;
-    if (limit > 0) {
-        start_timer(kernel, limit);
+    if (limit_ms > 0) {
+        start_timer(kernel, limit_ms);
     }
 }
 

@@ -82,15 +82,88 @@ def test_a_cell_that_swallows_the_interrupt_ends_python(timed):
     died_of_it(timed, result)
 
 
+# ---- handlers of comms -----------------------------------------------------------------
+
+COMM = """
+from einkorn import comms
+import time
+def work(*ignored):
+    for _ in range(600): time.sleep(0.1)
+def stay(*ignored):
+    while True:
+        try: time.sleep(60)
+        except KeyboardInterrupt: print('no')
+def target(comm, message):
+    comm.on_msg(work)
+    comm.on_close(work)
+    globals().get(message['content']['data'].get('do'), len)('')
+comms.get_comm_manager().register_target('slow', target)
+"""
+OPEN = ("comm_open", {"comm_id": "c", "target_name": "slow", "data": {}})
+BUSY_OPEN = ("comm_open", {"comm_id": "c", "target_name": "slow", "data": {"do": "work"}})
+
+
+def interrupted_after(kernel, option, message):
+    """What a comm message's handler says on stderr: the reason, then the traceback. -> seconds"""
+    begin = time.monotonic()
+    messages = kernel.iopub(kernel.send("shell", *message))
+    said = [m.content["text"] for m in messages if m.type == "stream"]
+    assert said[0] == f"This ran longer than {option}: interrupted.\n"
+    assert "KeyboardInterrupt" in said[1] and len(said) == 2
+    assert messages[-1].state == "idle"
+    return time.monotonic() - begin
+
+
 def test_a_handler_of_a_comm_has_the_time_of_a_cell(timed):
-    timed.run("from einkorn import comms\nimport time\ndef target(comm, message):\n"
-              "    time.sleep(60)\ncomms.get_comm_manager().register_target('slow', target)")
-    opened = timed.send("shell", "comm_open", {"comm_id": "c", "target_name": "slow", "data": {}})
-    said = [m.content["text"] for m in timed.iopub(opened) if m.type == "stream"]
-    assert said[0] == RAN_LONGER and "KeyboardInterrupt" in said[1]
+    """As long as it has no limit of its own; the kernel goes on."""
+    timed.run(COMM)
+    interrupted_after(timed, "--cell-timeout 1 s", BUSY_OPEN)
     closed = timed.iopub(timed.send("shell", "comm_close", {"comm_id": "c", "data": {}}))
     assert closed[-1].state == "idle"
     assert timed.run("6 * 7") == [("result", text("42"))]
+
+
+def test_each_handler_of_a_comm_has_a_time_of_its_own(start):
+    """Open, message and close; a cell is not bounded by it."""
+    kernel = start(args=["--comm-timeout", "0.5"])
+    kernel.run(COMM)
+    assert 0.5 <= interrupted_after(kernel, "--comm-timeout 0.5 s", BUSY_OPEN) < 4
+    kernel.iopub(kernel.send("shell", *OPEN))
+    for kind in "comm_msg", "comm_close":
+        message = (kind, {"comm_id": "c", "data": {}})
+        assert 0.5 <= interrupted_after(kernel, "--comm-timeout 0.5 s", message) < 4
+    assert kernel.run("time.sleep(1.2)\n6 * 7") == [("result", text("42"))]
+
+
+def test_a_cell_may_have_a_limit_and_the_handlers_none(start):
+    kernel = start(args=["--cell-timeout", "1", "--comm-timeout", "0"])
+    kernel.run(COMM + "def work(*ignored): time.sleep(1.5); print('done')")
+    messages = kernel.iopub(kernel.send("shell", *BUSY_OPEN))
+    assert [m.content["text"] for m in messages if m.type == "stream"] == ["done\n"]
+    assert kernel.fail(LONG["sleep"]).outputs == [("stderr", RAN_LONGER), INTERRUPTED]
+
+
+def test_a_handler_of_a_comm_that_does_not_end_ends_python(start):
+    """The reason is where the handler speaks, the report in the last cell, for all to see."""
+    kernel = start(args=["--comm-timeout", "1"])
+    kernel.run(COMM)
+    stay = ("comm_open", {"comm_id": "c", "target_name": "slow", "data": {"do": "stay"}})
+    kernel.expect_log(r"einkorn: a handler of a comm message ran longer than --comm-timeout .*",
+                      r"einkorn: Python was ended by the kernel: .*")
+    opened = kernel.send("shell", *stay)
+    reason = kernel.take("iopub", lambda m: m.type == "stream")
+    assert reason.parent_id == opened
+    assert reason.content["text"] == "This ran longer than --comm-timeout 1 s: interrupted.\n"
+    report = kernel.take("iopub", lambda m: m.type == "stream" and "KernelDied" in m.content["text"])
+    assert report.content["name"] == "stderr"
+    assert report.content["text"].startswith(
+        "KernelDied: Python was ended by the kernel: the handler of a comm message ran longer "
+        "than --comm-timeout 1 s and did not end within 7 s of the interrupt")
+    assert kernel.iopub(opened)[-1].state == "idle"
+    kernel.check_gone(status=-9)
+
+
+# ---- look-ups --------------------------------------------------------------------------
 
 
 SLOW = ("import time\nclass Slow:\n    def __getattr__(self, name):\n        time.sleep(60)\n"

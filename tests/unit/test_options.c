@@ -103,6 +103,7 @@ Test(options, kernel_without_options_has_the_defaults)
     cr_expect(not(options.restart_in_place));
     cr_expect(eq(u64, options.memory_limit, 0));
     cr_expect(eq(i64, options.cell_timeout_ms, 0));
+    cr_expect(eq(i64, options.comm_timeout_ms, -1));
     cr_expect(eq(int, options.log_level, LEVEL_INFO));
     cr_expect(eq(sz, options.ignored_count, 0));
 }
@@ -113,7 +114,7 @@ Test(options, all_of_the_kernels_options_are_kept)
                  PARSE("kernel", "--python=/v/bin/python", "--libpython", "/l.so",
                        "--python-version=3.12.1", "--max-output=5", "--log", "/tmp/log",
                        "--log-level=Warning", "--stall-timeout=0.5", "--on-death", "restart",
-                       "--memory-limit=2G", "--cell_timeout", "60"),
+                       "--memory-limit=2G", "--cell_timeout", "60", "--comm-timeout=0.25"),
                  0),
               "%s", error);
     EXPECT_TEXT(options.python, "/v/bin/python");
@@ -124,10 +125,13 @@ Test(options, all_of_the_kernels_options_are_kept)
     cr_expect(options.restart_in_place);
     cr_expect(eq(u64, options.memory_limit, UINT64_C(2) << 30));
     cr_expect(eq(i64, options.cell_timeout_ms, 60000));
+    cr_expect(eq(i64, options.comm_timeout_ms, 250));
     EXPECT_TEXT(options.log_file, "/tmp/log");
     cr_expect(eq(int, options.log_level, LEVEL_WARNING));
     cr_assert(eq(int, PARSE("--on-death=restart", "--on-death=exit"), 0));
     cr_expect(not(options.restart_in_place));
+    cr_assert(eq(int, PARSE("--comm-timeout=0"), 0));
+    cr_expect(eq(i64, options.comm_timeout_ms, 0));
     cr_assert(eq(int, PARSE("--debug", "--libpython="), 0));
     cr_expect(eq(int, options.log_level, LEVEL_DEBUG));
     EXPECT_TEXT(options.libpython, "");
@@ -315,6 +319,7 @@ static const struct {
      "--max-output: \"99999999999999999999\" is not a number of characters (0: no bound)"},
     {{"--stall-timeout=x"}, "--stall-timeout: \"x\" is not a number of seconds (0: none)"},
     {{"--cell_timeout=-1"}, "--cell-timeout: \"-1\" is not a number of seconds (0: none)"},
+    {{"--comm-timeout=1m"}, "--comm-timeout: \"1m\" is not a number of seconds (0: none)"},
     {{"--memory-limit=1X"}, "--memory-limit: \"1X\" is not a size such as 512M or 2G (0: none)"},
     {{"--memory-limit=31M"}, "--memory-limit: Python needs 32M at least"},
     {{"--on-death=live"}, "--on-death: \"live\" is neither exit nor restart"},
@@ -398,6 +403,7 @@ Test(options, help_names_every_option)
                                         "--on-death",
                                         "--restart-in-place",
                                         "--cell-timeout",
+                                        "--comm-timeout",
                                         "--memory-limit",
                                         "--stall-timeout"};
     for (size_t i = 0; i < COUNT(names); i++) {
