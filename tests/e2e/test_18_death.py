@@ -549,6 +549,21 @@ def test_three_deaths_soon_after_a_start_end_the_kernel(start):
     kernel.check_gone(status=3)
 
 
+def test_a_death_long_after_a_start_begins_the_count_anew(start):
+    """Issue: within ten seconds of its start; the third one here has lived longer."""
+    kernel = start(args=["--on-death", "restart"])
+    kernel.expect_log(r"einkorn: Python ended with exit status 3.*")
+    for _ in range(2):
+        dying(kernel)
+        restarted(kernel)
+    code = "import os, time\ntime.sleep(10.1)\nos._exit(3)"
+    assert kernel.execute(code).error[1].endswith("all variables are gone")
+    restarted(kernel)
+    assert dying(kernel).error[1].endswith("all variables are gone")  # the first again
+    restarted(kernel)
+    assert kernel.run("6 * 7") == [("result", text("42"))]
+
+
 def test_a_new_worker_that_does_not_start(start, tmp_path):
     """The Python is gone meanwhile: the kernel stays and tells how to mend it."""
     python = tmp_path / "python"

@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+import zmq
 
 from client import EINKORN, PYTHON, text, within
 from processes import cpu_seconds
@@ -198,6 +199,26 @@ def test_more_clients_than_files(start):
             each.close()
     seen_by_both(kernel, kernel.connect(), "4", ("result", text("4")))
     kernel.expect_log(r"einkorn: .*files.*")
+
+
+def test_more_clients_than_files_that_come_again(start):
+    """The same with clients of ZeroMQ, which connect anew, ten times a second each."""
+    kernel = start(launcher=through(limit(64, 64)))
+    kernel.expect_log(r"einkorn: .*files.*")
+    context = zmq.Context()
+    context.max_sockets = 200
+    for _ in range(100):
+        crowd = context.socket(zmq.DEALER)
+        crowd.linger = 0
+        crowd.connect(kernel.endpoint("shell"))
+    try:
+        before = cpu_seconds(kernel.pid)
+        assert kernel.run("import time\ntime.sleep(2)\n3") == [("result", text("3"))]
+        assert cpu_seconds(kernel.pid) - before < 1
+        serves(kernel)
+    finally:
+        context.destroy(linger=0)
+    seen_by_both(kernel, kernel.connect(), "4", ("result", text("4")))
 
 
 # --- signals -----------------------------------------------------------------------------
