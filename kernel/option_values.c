@@ -88,6 +88,16 @@ int option_size(const char *text, uint64_t *ret_bytes)
     return 0;
 }
 
+int option_truth(const char *text, bool *ret_truth)
+{
+    bool is_true = strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    if (!is_true && strcasecmp(text, "false") != 0 && strcmp(text, "0") != 0) {
+        return -EINVAL;
+    }
+    *ret_truth = is_true;
+    return 0;
+}
+
 int option_level(const char *text, int *ret_level)
 {
     static const char *const names[] = {

@@ -6,6 +6,7 @@
  * its unit, no sign, no blank. Each -> 0, -EINVAL with *ret untouched.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@ int option_seconds(const char *text, int64_t *ret_ms);
 
 /* "1048576", "512K", "512M", "2G", "1T"; also "512MB", "512MiB", small letters: all of 1024. */
 int option_size(const char *text, uint64_t *ret_bytes);
+
+/* "True", "true", "1", "False", "false", "0": what traitlets takes for a boolean. */
+int option_truth(const char *text, bool *ret_truth);
 
 /* "error", "warning", "info", "debug". -> an enum log_level. */
 int option_level(const char *text, int *ret_level);

@@ -31,6 +31,7 @@ enum option_kind {
     OPTION_COUNT,   /* a size_t */
     OPTION_SECONDS, /* an int64_t, milliseconds */
     OPTION_SIZE,    /* a uint64_t, bytes */
+    OPTION_TRUTH,   /* a bool, as traitlets spells it */
     OPTION_LEVEL,   /* --log-level */
     OPTION_ENV,     /* --env */
     OPTION_ON_DEATH,
@@ -39,6 +40,7 @@ enum option_kind {
     OPTION_USER,
     OPTION_SYS_PREFIX,
     OPTION_SWITCH, /* a bool that becomes true */
+    OPTION_OFF,    /* a bool that becomes false */
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_PREFIX, /* a value again */
@@ -89,6 +91,22 @@ static const struct option {
     {"log", IN_KERNEL, OPTION_TEXT, offsetof(struct options, log_file)},
     {"log-level", IN_KERNEL, OPTION_LEVEL, 0},
     {"debug", IN_KERNEL, OPTION_DEBUG, 0},
+    {"no-history", IN_KERNEL, OPTION_OFF, offsetof(struct options, history)},
+    {"HistoryManager.enabled", IN_KERNEL, OPTION_TRUTH, offsetof(struct options, history)},
+    {"HistoryAccessor.enabled", IN_KERNEL, OPTION_TRUTH, offsetof(struct options, history)},
+    {"HistoryManager.hist-file", IN_KERNEL, OPTION_TEXT, offsetof(struct options, history_file)},
+    {"HistoryAccessor.hist-file", IN_KERNEL, OPTION_TEXT, offsetof(struct options, history_file)},
+    {"HistoryManager.db-log-output", IN_KERNEL, OPTION_TRUTH,
+     offsetof(struct options, history_output)},
+    {"ipython-dir", IN_KERNEL, OPTION_TEXT, offsetof(struct options, ipython_dir)},
+    {"IPKernelApp.ipython-dir", IN_KERNEL, OPTION_TEXT, offsetof(struct options, ipython_dir)},
+    {"BaseIPythonApplication.ipython-dir", IN_KERNEL, OPTION_TEXT,
+     offsetof(struct options, ipython_dir)},
+    {"profile", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile)},
+    {"IPKernelApp.profile", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile)},
+    {"BaseIPythonApplication.profile", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile)},
+    {"profile-dir", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile_dir)},
+    {"ProfileDir.location", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile_dir)},
     {"user", IN_PLACE, OPTION_USER, 0},
     {"sys-prefix", IN_PLACE, OPTION_SYS_PREFIX, 0},
     {"prefix", IN_PLACE, OPTION_PREFIX, 0},
@@ -152,6 +170,13 @@ static int take_size(struct parser *self, const char *name, const char *text, ui
                ? 0
                : fail(self, "--%s: \"%.100s\" is not a size such as 512M or 2G (0: none)", name,
                       text);
+}
+
+static int take_truth(struct parser *self, const char *name, const char *text, bool *ret_truth)
+{
+    return option_truth(text, ret_truth) == 0
+               ? 0
+               : fail(self, "--%s: \"%.100s\" is neither True nor False", name, text);
 }
 
 static int take_level(struct parser *self, const char *text)
@@ -248,6 +273,8 @@ static int apply(struct parser *self, const struct option *option, char *value)
         return take_seconds(self, option->name, value, place_of(self, option));
     case OPTION_SIZE:
         return take_size(self, option->name, value, place_of(self, option));
+    case OPTION_TRUTH:
+        return take_truth(self, option->name, value, place_of(self, option));
     case OPTION_ON_DEATH:
         return take_on_death(self, value);
     case OPTION_SHELL:
@@ -266,7 +293,8 @@ static int apply(struct parser *self, const struct option *option, char *value)
     case OPTION_PREFIX:
         return take_where(self, INSTALL_PREFIX, value);
     case OPTION_SWITCH:
-        *(bool *)place_of(self, option) = true;
+    case OPTION_OFF:
+        *(bool *)place_of(self, option) = option->kind == OPTION_SWITCH;
         return 0;
     case OPTION_HELP:
         self->options.command = COMMAND_HELP;
@@ -483,6 +511,7 @@ int options_parse(int argc, char **argv, struct options *ret_options,
                     .stall_timeout_ms = STALL_TIMEOUT_MS,
                     .shell = "auto",
                     .comm_timeout_ms = -1,
+                    .history = true,
                     .log_level = LEVEL_INFO},
         .error = ret_error,
     };

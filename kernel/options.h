@@ -45,6 +45,12 @@ struct options {
     bool no_ipykernel_shim;      /* `import ipykernel` finds the real one, or none */
     int log_level;               /* enum log_level; LEVEL_INFO if nothing else is said */
     const char *log_file;        /* NULL: stderr */
+    bool history;                /* cells are written to IPython's history */
+    bool history_output;         /* and their results */
+    const char *history_file;    /* NULL: in the profile; ":memory:": in none */
+    const char *ipython_dir;     /* NULL: $IPYTHONDIR, else ~/.ipython */
+    const char *profile;         /* its name; NULL: "default" */
+    const char *profile_dir;     /* NULL: that of `profile` in ipython_dir */
     /* The --Trait.name=value that mean nothing here, for the log; more are only counted. */
     const char *ignored[OPTIONS_IGNORED_MAX];
     size_t ignored_count;

@@ -305,8 +305,8 @@ def test_every_spelling_of_the_file_is_taken(tmp_path, spelling):
 
 def test_options_of_other_kernels_are_tolerated(start):
     """Accepted: --debug and any --Trait.name=value."""
-    kernel = start(args=["--HistoryManager.hist_file=:memory:", "--Some.trait=1"])
-    kernel.expect_log(r"einkorn: .*HistoryManager\.hist_file.*", r"einkorn: .*Some\.trait.*")
+    kernel = start(args=["--Other.trait=:memory:", "--Some.trait=1"])
+    kernel.expect_log(r"einkorn: .*Other\.trait.*", r"einkorn: .*Some\.trait.*")
     assert kernel.run("1") == [("result", text("1"))]
 
 

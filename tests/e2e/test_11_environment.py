@@ -492,13 +492,13 @@ def test_the_log_goes_to_a_file_when_asked(start, tmp_path):
     log = tmp_path / "a log"
     log.write_text("before\n")
     kernel = start(args=["--log", str(log), "--log-level=debug", "--Some.trait='x y'",
-                         "--HistoryManager.hist_file=:memory:"])
+                         "--Other.trait=1"])
     kernel.run("secret = 'not in a log'")
     kernel.stop()
     assert kernel.stderr() == ""
     text = log.read_text()
     assert text.startswith("before\n")
-    for option in "--Some.trait='x y'", "--HistoryManager.hist_file=:memory:":
+    for option in "--Some.trait='x y'", "--Other.trait=1":
         assert [line for line in text.splitlines() if option in line] == [
             f"einkorn: option {option} is not known and ignored"]
     assert "secret" not in text and kernel.connection["key"] not in text

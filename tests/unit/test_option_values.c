@@ -77,6 +77,19 @@ Test(option_values, sizes)
     }
 }
 
+Test(option_values, truths)
+{
+    static const char *const wrong[] = {"", "yes", "2", "True ", "-1", "none"};
+    bool truth = false;
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        cr_expect(eq(int, option_truth(wrong[i], &truth), -EINVAL), "%s", wrong[i]);
+    }
+    cr_expect(option_truth("True", &truth) == 0 && truth);
+    cr_expect(option_truth("false", &truth) == 0 && !truth);
+    cr_expect(option_truth("1", &truth) == 0 && truth);
+    cr_expect(option_truth("0", &truth) == 0 && !truth);
+}
+
 Test(option_values, levels)
 {
     int level = 7;

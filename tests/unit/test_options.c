@@ -158,13 +158,13 @@ Test(options, max_output_comes_from_the_option_then_the_environment)
 Test(options, options_of_other_programs_are_passed_over_and_noted)
 {
     cr_assert(eq(int,
-                 PARSE("-f", "c.json", "--HistoryManager.hist_file=:memory:", "--Session.key=b''",
+                 PARSE("-f", "c.json", "--Other.trait=:memory:", "--Session.key=b''",
                        "--InteractiveShell.ast_node_interactivity", "all", "--debug"),
                  0),
               "%s", error);
     EXPECT_TEXT(options.connection_file, "c.json");
     cr_expect(eq(sz, options.ignored_count, 3));
-    EXPECT_TEXT(options.ignored[0], "--HistoryManager.hist_file=:memory:");
+    EXPECT_TEXT(options.ignored[0], "--Other.trait=:memory:");
     EXPECT_TEXT(options.ignored[1], "--Session.key=b''");
     cr_expect(eq(int, options.log_level, LEVEL_DEBUG));
     cr_assert(eq(int,
@@ -172,6 +172,39 @@ Test(options, options_of_other_programs_are_passed_over_and_noted)
                        "--A.h=1", "--A.i=1"),
                  0));
     cr_expect(eq(sz, options.ignored_count, OPTIONS_IGNORED_MAX + 1));
+}
+
+Test(options, the_place_of_the_history_is_said_as_for_ipykernel)
+{
+    cr_assert(eq(int, PARSE("kernel"), 0));
+    cr_expect(options.history && !options.history_output);
+    cr_expect(options.history_file == NULL && options.profile == NULL);
+    cr_assert(eq(int, PARSE("kernel", "--no-history"), 0));
+    cr_expect_not(options.history);
+    cr_assert(eq(int, PARSE("kernel", "--HistoryManager.enabled=False"), 0));
+    cr_expect_not(options.history);
+    cr_assert(eq(int, PARSE("kernel", "--no-history", "--HistoryManager.enabled", "True"), 0));
+    cr_expect(options.history);
+    cr_assert(
+        eq(int,
+           PARSE("kernel", "--HistoryManager.hist_file=:memory:", "--profile=p",
+                 "--HistoryManager.db_log_output=1", "--profile-dir", "/d", "--ipython-dir", "/i"),
+           0));
+    cr_expect(options.history_output);
+    cr_expect(eq(sz, options.ignored_count, 0));
+    EXPECT_TEXT(options.history_file, ":memory:");
+    EXPECT_TEXT(options.profile, "p");
+    EXPECT_TEXT(options.profile_dir, "/d");
+    EXPECT_TEXT(options.ipython_dir, "/i");
+    cr_assert(eq(int,
+                 PARSE("kernel", "--IPKernelApp.profile=q", "--ProfileDir.location=/e",
+                       "--BaseIPythonApplication.ipython_dir=/j"),
+                 0));
+    EXPECT_TEXT(options.profile, "q");
+    EXPECT_TEXT(options.profile_dir, "/e");
+    EXPECT_TEXT(options.ipython_dir, "/j");
+    cr_expect(eq(int, PARSE("kernel", "--HistoryManager.enabled=no"), -EINVAL));
+    EXPECT_TEXT(error, "--HistoryManager.enabled: \"no\" is neither True nor False");
 }
 
 Test(options, help_and_version_are_commands_and_no_argument_is_help)
