@@ -141,7 +141,11 @@ struct link_page {
     _Atomic uint64_t stranger_serial;  /* worker: counts them, last */
 
     _Atomic bool group_told; /* worker: it has ended, and told the rest of its group to end */
+
+    /* kernel: this session's number in the history's file; 0: none; or LINK_SESSION_COMES */
+    _Atomic int64_t history_session;
 };
+enum { LINK_SESSION_COMES = -1 }; /* a cell is on its way into the file */
 
 /* ---- payloads of several parts ------------------------------------------ */
 

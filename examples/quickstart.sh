@@ -14,7 +14,7 @@ executed=$env/quickstart.executed.ipynb
 
 echo "== What the build needs"
 need_packages ca-certificates gcc libc6-dev cmake ninja-build pkg-config \
-    libzmq3-dev libczmq-dev libjansson-dev libsodium-dev libssl-dev \
+    libzmq3-dev libczmq-dev libjansson-dev libsodium-dev libssl-dev libsqlite3-dev \
     python3 python3-dev python3-venv
 
 echo "== Build"

@@ -97,7 +97,7 @@ static void note(struct kernel *kernel, uint64_t request, struct slice type, str
     } else if (job && job->origin->number == request && job->store_history &&
                json_object_get_kind(content, "data", JSON_OBJECT, &data) == 0 &&
                json_object_get_kind(data, "text/plain", JSON_STRING, &text) == 0) {
-        history_set_output(&kernel->history, job->count, text);
+        remember_result(kernel, job->count, text);
     }
 }
 

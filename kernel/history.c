@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "bridge/json_text.h"
 #include "bridge/utf8.h"
 #include "bridge/xalloc.h"
 
@@ -16,13 +15,6 @@ struct history_entry {
     uint32_t line;
     uint8_t *input, *output;
     size_t input_n, output_n; /* output_n 0: no result */
-};
-
-/* The request, read. */
-struct query {
-    bool with_output, unique;
-    int64_t session, start, stop, n; /* n -1: all */
-    struct buffer pattern;
 };
 
 static struct history_entry *at(const struct history *self, size_t i)
@@ -49,15 +41,36 @@ void history_release(struct history *self)
     }
 }
 
+/* A raw JSON string without its closing quote and without "\n" in front of that. */
+static size_t without_newlines(struct slice raw)
+{
+    size_t n = raw.n - 1;
+
+    while (n >= 3 && raw.p[n - 1] == 'n' && raw.p[n - 2] == '\\') {
+        size_t backslashes = 1;
+
+        while (raw.p[n - 2 - backslashes] == '\\') { /* the opening quote stands before all */
+            backslashes++;
+        }
+        if (backslashes % 2 == 0) {
+            break; /* a backslash, and the letter n */
+        }
+        n -= 2;
+    }
+    return n;
+}
+
 void history_add(struct history *self, uint32_t line, struct slice input)
 {
     struct history_entry *entry = xcalloc(1, sizeof *entry);
 
+    input.n = without_newlines(input) + 1;
     if (self->count == HISTORY_ENTRIES) {
         drop_first(self);
     }
     entry->line = line;
     entry->input = xmemdup(input.p, input.n);
+    entry->input[input.n - 1] = '"';
     entry->input_n = input.n;
     self->entry[(self->first + self->count) % HISTORY_ENTRIES] = entry;
     self->count++;
@@ -76,6 +89,25 @@ void history_set_output(struct history *self, uint32_t line, struct slice output
         last->output_n = output.n;
         self->bytes += output.n;
     }
+}
+
+struct slice history_output(const struct history *self, uint32_t line)
+{
+    size_t low = 0, high = self->count; /* lines ascend */
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (at(self, middle)->line < line) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == self->count || at(self, low)->line != line) {
+        return (struct slice){NULL, 0};
+    }
+    return (struct slice){at(self, low)->output, at(self, low)->output_n};
 }
 
 /* ---- searching ------------------------------------------------------------- */
@@ -120,16 +152,11 @@ static bool matches(struct slice pattern, struct slice text)
 
 static bool fits(const struct history_entry *entry, struct slice pattern)
 {
-    struct buffer raw = BUFFER_INIT, text = BUFFER_INIT;
-    struct utf8_decoder decoder = {{0}, 0};
+    struct buffer text = BUFFER_INIT;
     bool does;
 
-    /* Lone surrogates of the code become U+FFFD, so that characters can be counted. */
-    json_string_decode((struct slice){entry->input, entry->input_n}, &raw);
-    utf8_decode(&decoder, buffer_slice(&raw), &text);
-    utf8_finish(&decoder, &text);
+    history_plain((struct slice){entry->input, entry->input_n}, &text);
     does = matches(pattern, buffer_slice(&text));
-    buffer_release(&raw);
     buffer_release(&text);
     return does;
 }
@@ -141,19 +168,18 @@ static bool same_input(const struct history_entry *a, const struct history_entry
 
 /* ---- answers: which entries, as flags ------------------------------------------- */
 
-static void pick_range(const struct history *self, const struct query *query, bool *picked)
+static void pick_range(const struct history *self, const struct history_query *query, bool *picked)
 {
     uint32_t end = self->count > 0 ? at(self, self->count - 1)->line + 1 : 1;
     int64_t start = query->start < 0 ? query->start + end : query->start;
     int64_t stop = query->stop < 0 ? query->stop + end : query->stop;
 
     for (size_t i = 0; i < self->count; i++) {
-        picked[i] = (query->session == 0 || query->session == HISTORY_SESSION) &&
-                    at(self, i)->line >= start && at(self, i)->line < stop;
+        picked[i] = at(self, i)->line >= start && at(self, i)->line < stop;
     }
 }
 
-static void pick_tail(const struct history *self, const struct query *query, bool *picked)
+static void pick_tail(const struct history *self, const struct history_query *query, bool *picked)
 {
     for (size_t i = 0; i < self->count; i++) {
         picked[i] = query->n < 0 || (int64_t)(self->count - i) <= query->n;
@@ -161,7 +187,7 @@ static void pick_tail(const struct history *self, const struct query *query, boo
 }
 
 /* Of inputs that stand twice, the later one is taken. */
-static void pick_search(const struct history *self, const struct query *query, bool *picked)
+static void pick_search(const struct history *self, const struct history_query *query, bool *picked)
 {
     int64_t left = query->n < 0 ? INT64_MAX : query->n;
 
@@ -174,95 +200,52 @@ static void pick_search(const struct history *self, const struct query *query, b
     }
 }
 
-static const struct {
-    const char *name;
-    void (*pick)(const struct history *self, const struct query *query, bool *picked);
-    bool answers_session; /* with the number that was asked for */
-} accesses[] = {
-    {"range", pick_range, true},
-    {"tail", pick_tail, false},
-    {"search", pick_search, false},
+static void (*const accesses[])(const struct history *self, const struct history_query *query,
+                                bool *picked) = {
+    [HISTORY_RANGE] = pick_range,
+    [HISTORY_TAIL] = pick_tail,
+    [HISTORY_SEARCH] = pick_search,
 };
 
-static void put_entry(const struct history_entry *entry, int64_t session, bool with_output,
-                      struct buffer *out)
+void history_put_row(struct buffer *out, int64_t session, int64_t line, struct slice input,
+                     bool with_output, struct slice output)
 {
-    buffer_printf(out, "[%" PRId64 ",%" PRIu32 ",", session, entry->line);
+    buffer_printf(out, "[%" PRId64 ",%" PRId64 ",", session, line);
     if (with_output) {
         buffer_put_char(out, '[');
     }
-    buffer_put(out, entry->input, entry->input_n);
+    buffer_put_slice(out, input);
     if (with_output) {
         buffer_put_char(out, ',');
-        buffer_put_slice(out, entry->output_n > 0 ? (struct slice){entry->output, entry->output_n}
-                                                  : slice_of("null"));
+        buffer_put_slice(out, output.n > 0 ? output : slice_of("null"));
         buffer_put_char(out, ']');
     }
     buffer_put_char(out, ']');
 }
 
-/* -> NULL, or what is wrong. */
-static const char *read_query(struct slice content, struct query *query)
+void history_answer(const struct history *self, const struct history_query *query, int64_t number,
+                    struct buffer *ret_member)
 {
-    struct slice pattern;
-    int r;
-
-    if (json_object_get_bool(content, "output", false, &query->with_output) < 0 ||
-        json_object_get_bool(content, "unique", false, &query->unique) < 0) {
-        return "'output' or 'unique' is no boolean";
-    }
-    if (json_object_get_int(content, "session", 0, &query->session) < 0 ||
-        json_object_get_int(content, "start", 0, &query->start) < 0 ||
-        json_object_get_int(content, "stop", INT64_MAX, &query->stop) < 0 ||
-        json_object_get_int(content, "n", -1, &query->n) < 0) {
-        return "'session', 'start', 'stop' or 'n' is no whole number";
-    }
-    r = json_object_get_kind(content, "pattern", JSON_STRING, &pattern);
-    if (r == JSON_EKIND) {
-        return "'pattern' is no string";
-    }
-    if (r == 0) {
-        json_string_decode(pattern, &query->pattern);
-    } else {
-        buffer_put_char(&query->pattern, '*');
-    }
-    return NULL;
-}
-
-const char *history_answer(const struct history *self, struct slice content,
-                           struct buffer *ret_member)
-{
-    struct query query = {.pattern = BUFFER_INIT};
-    const char *wrong = read_query(content, &query);
+    int64_t mine = number != 0 ? number : HISTORY_SESSION;
+    bool is_range = query->access == HISTORY_RANGE;
     bool *picked = xcalloc(self->count + 1, sizeof *picked);
-    struct slice type, found = {NULL, 0};
-    size_t access = 0, n = sizeof accesses / sizeof accesses[0];
+    const char *comma = "";
 
-    if (json_object_get_kind(content, "hist_access_type", JSON_STRING, &type) == 0) {
-        found = type;
+    if (!is_range || query->session == 0 || query->session == mine) {
+        accesses[query->access](self, query, picked);
     }
-    while (access < n && !(found.p && json_string_is(found, accesses[access].name))) {
-        access++;
-    }
-    if (!wrong && access == n) {
-        wrong = "'hist_access_type' is none of range, tail, search";
-    }
-    if (!wrong) {
-        int64_t session = accesses[access].answers_session ? query.session : HISTORY_SESSION;
-        const char *comma = "";
+    buffer_put_text(ret_member, "\"history\":[");
+    for (size_t i = 0; i < self->count; i++) {
+        const struct history_entry *entry = at(self, i);
 
-        accesses[access].pick(self, &query, picked);
-        buffer_put_text(ret_member, "\"history\":[");
-        for (size_t i = 0; i < self->count; i++) {
-            if (picked[i]) {
-                buffer_put_text(ret_member, comma);
-                put_entry(at(self, i), session, query.with_output, ret_member);
-                comma = ",";
-            }
+        if (picked[i]) {
+            buffer_put_text(ret_member, comma);
+            history_put_row(ret_member, is_range ? 0 : mine, entry->line,
+                            (struct slice){entry->input, entry->input_n}, query->with_output,
+                            (struct slice){entry->output, entry->output_n});
+            comma = ",";
         }
-        buffer_put_char(ret_member, ']');
     }
-    buffer_release(&query.pattern);
+    buffer_put_char(ret_member, ']');
     free(picked);
-    return wrong;
 }

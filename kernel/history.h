@@ -4,19 +4,21 @@
 /*
  * What was run in this session (Messaging spec, "History"). Kept in the kernel
  * process, so that it is answered while a cell runs. Inputs and outputs stay
- * raw JSON strings, as they came and as they go out.
+ * raw JSON strings, as they came and as they go out. What earlier sessions ran
+ * is in a file: remember.h.
  */
 
 #include <stdint.h>
 
 #include "bridge/buffer.h"
 #include "bridge/slice.h"
+#include "kernel/history_query.h"
 
 enum {
     HISTORY_ENTRIES = 10000,         /* cells kept; the oldest go first */
     HISTORY_BYTES = 32 << 20,        /* of all inputs and outputs together */
     HISTORY_OUTPUT_BYTES = 64 << 10, /* a result that is longer is not kept */
-    HISTORY_SESSION = 1,             /* this session's number where nobody asked for another */
+    HISTORY_SESSION = 1,             /* this session's number where it has none in a file */
 };
 
 struct history_entry;
@@ -29,17 +31,27 @@ struct history {
 };
 void history_release(struct history *self);
 
-/* A cell was given that line number; `input` is its code, a raw JSON string. */
+/*
+ * A cell was given that line number; `input` is its code, a raw JSON string.
+ * Newlines at its end are not kept, as IPython keeps none.
+ */
 void history_add(struct history *self, uint32_t line, struct slice input);
 
 /* Its result's text/plain, a raw JSON string. Ignored if the cell is not kept. */
 void history_set_output(struct history *self, uint32_t line, struct slice output);
 
+/* The result of that line, a raw JSON string; NULL and 0: there is none. */
+struct slice history_output(const struct history *self, uint32_t line);
+
 /*
- * Appends `"history":[…]`, what a checked history_request's content asks for.
- * -> NULL, or what is wrong with the content (static).
+ * Appends `"history":[…]`, what the request asks for. `number` is this session's in
+ * the file, 0 if it has none. A range of this session is answered as session 0.
  */
-const char *history_answer(const struct history *self, struct slice content,
-                           struct buffer *ret_member);
+void history_answer(const struct history *self, const struct history_query *query, int64_t number,
+                    struct buffer *ret_member);
+
+/* Appends one row of an answer. `input` and `output` (n 0: none) are raw JSON strings. */
+void history_put_row(struct buffer *out, int64_t session, int64_t line, struct slice input,
+                     bool with_output, struct slice output);
 
 #endif

@@ -16,6 +16,7 @@
 #include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/log.h"
+#include "kernel/remember.h"
 #include "kernel/restart.h"
 #include "kernel/router.h"
 #include "kernel/runtime_directory.h"
@@ -253,7 +254,7 @@ static void release(struct kernel *kernel)
     buffer_release(&kernel->death_report);
     free(kernel->notice);
     lane_release(&kernel->lane);
-    history_release(&kernel->history);
+    remember_release(kernel);
     comms_release(&kernel->comms);
     input_release(&kernel->input);
     output_release(&kernel->output);

@@ -23,6 +23,7 @@
 #include "kernel/paths.h"
 #include "kernel/refusals.h"
 #include "kernel/registration.h"
+#include "kernel/remember.h"
 #include "kernel/session.h"
 #include "kernel/sockets.h"
 #include "kernel/stall_watch.h"
@@ -65,6 +66,7 @@ struct kernel {
     struct origin *last_control; /* the last message on control; NULL: there was none */
     struct lane lane;
     struct history history;
+    struct remember remember; /* and where it goes */
     struct comms comms;
     struct input input;
     struct wire_message message; /* the one being handled */

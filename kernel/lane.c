@@ -18,6 +18,7 @@
 #include "kernel/interrupt.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
+#include "kernel/remember.h"
 #include "kernel/reply.h"
 #include "kernel/router.h"
 #include "kernel/signals.h"
@@ -95,7 +96,7 @@ static void start_cell(struct kernel *kernel, struct job *job)
     cell_marker_set(&kernel->marker, job->count);
     buffer_clear(&kernel->fd2);
     if (job->store_history) {
-        history_add(&kernel->history, job->count, job->code);
+        remember_cell(kernel, job->count, job->code);
     }
     if (!job->silent) {
         origin_unref(&kernel->lane.last_cell);

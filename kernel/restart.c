@@ -52,7 +52,7 @@ static void end_old_group(struct kernel *kernel)
 static void forget(struct kernel *kernel)
 {
     input_release(&kernel->input);
-    history_release(&kernel->history);
+    remember_forget(kernel);
     comms_release(&kernel->comms);
     buffer_clear(&kernel->fd2);
     kernel->lane.next_count = 1;

@@ -26,7 +26,8 @@ failed=""
 
 set_up() {
     need_packages ca-certificates gcc libc6-dev cmake ninja-build pkg-config \
-        libzmq3-dev libczmq-dev libjansson-dev libsodium-dev libssl-dev libcriterion-dev \
+        libzmq3-dev libczmq-dev libjansson-dev libsodium-dev libssl-dev libsqlite3-dev \
+        libcriterion-dev \
         python3 python3-dev python3-venv \
         clang clang-format clang-tidy libclang-rt-14-dev shellcheck
     need_venv build/venv tests/requirements.txt

@@ -13,7 +13,7 @@ static const struct request_type request_types[] = {
     {"connect_request", request_connect, true, false},
     {"complete_request", request_python, true, true},
     {"inspect_request", request_python, true, true},
-    {"history_request", request_history, true, false},
+    {"history_request", request_history, true, true},
     {"is_complete_request", request_python, true, true},
     {"comm_info_request", request_comm_info, true, false},
     {"debug_request", request_unsupported, true, false},

@@ -23,7 +23,7 @@ floor=$PWD/build/bench-null
 tools=$PWD/build/release/tests/bench
 
 need_packages ca-certificates gcc libc6-dev cmake ninja-build pkg-config \
-    libzmq3-dev libczmq-dev libjansson-dev libsodium-dev libssl-dev \
+    libzmq3-dev libczmq-dev libjansson-dev libsodium-dev libssl-dev libsqlite3-dev \
     python3 python3-dev python3-venv
 
 # environment DIRECTORY REQUIREMENTS: a virtual environment with these, unless it is there.

@@ -226,7 +226,7 @@ static inline void subject_forget(struct subject *self)
     struct kernel *kernel = self->kernel;
     CHECK(!iopub_is_busy(&kernel->iopub));
     lane_release(&kernel->lane);
-    history_release(&kernel->history);
+    remember_release(kernel);
     comms_release(&kernel->comms);
     input_release(&kernel->input);
     output_release(&kernel->output);

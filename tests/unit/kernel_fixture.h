@@ -132,7 +132,7 @@ static inline void stage_release(struct stage *self)
     buffer_release(&kernel->death_report);
     free(kernel->notice);
     lane_release(&kernel->lane);
-    history_release(&kernel->history);
+    remember_release(kernel);
     comms_release(&kernel->comms);
     input_release(&kernel->input);
     output_release(&kernel->output);

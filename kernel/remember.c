@@ -1,0 +1,322 @@
+/*
+ * Brings the session's memory and the history's file together. Runs in the kernel
+ * process, on the thread of the zloop. Owns the requests that wait for the thread.
+ *
+ * What the file cannot tell, memory does: the results of this session, which the file
+ * has only if the user wants that, and all of it where there is no file, or a slow one.
+ */
+
+#include "kernel/remember.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "bridge/json_text.h"
+#include "bridge/xalloc.h"
+#include "kernel/history_keeper.h"
+#include "kernel/history_place.h"
+#include "kernel/kernel.h"
+#include "kernel/log.h"
+#include "kernel/reply.h"
+
+struct history_wait {
+    struct history_wait *next;
+    struct kernel *kernel;
+    struct origin *origin;
+    struct history_query query;
+    uint64_t ask;
+    int timer;
+};
+
+/* ---- answers ----------------------------------------------------------------------- */
+
+static void send_answer(struct kernel *kernel, const struct origin *origin, struct buffer *content)
+{
+    buffer_put_char(content, '}');
+    reply_send(kernel, origin, slice_of("{}"), buffer_slice(content));
+    iopub_status(&kernel->iopub, origin, "idle");
+}
+
+static void answer_from_memory(struct kernel *kernel, const struct origin *origin,
+                               const struct history_query *query)
+{
+    struct buffer content = BUFFER_INIT;
+
+    buffer_put_text(&content, "{\"status\":\"ok\",");
+    history_answer(&kernel->history, query, kernel->remember.session, &content);
+    send_answer(kernel, origin, &content);
+    buffer_release(&content);
+}
+
+static void answer_from_file(struct kernel *kernel, const struct history_wait *wait,
+                             const struct history_rows *rows)
+{
+    bool with_output = wait->query.with_output;
+    struct buffer content = BUFFER_INIT;
+
+    buffer_put_text(&content, "{\"status\":\"ok\",\"history\":[");
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct history_row *row = &rows->row[i];
+        struct slice input = {rows->text.p + row->input_at, row->input_n};
+        struct slice output = {rows->text.p + row->output_at, row->output_n};
+
+        if (with_output && output.n == 0 && row->session == kernel->remember.session) {
+            output = history_output(&kernel->history, (uint32_t)row->line);
+        }
+        buffer_put_text(&content, i > 0 ? "," : "");
+        history_put_row(&content, row->session, row->line, input, with_output, output);
+    }
+    buffer_put_char(&content, ']');
+    send_answer(kernel, wait->origin, &content);
+    buffer_release(&content);
+}
+
+static bool is_range_of_ours(const struct remember *self, const struct history_query *query)
+{
+    return query->access == HISTORY_RANGE &&
+           (query->session == 0 || query->session == self->session);
+}
+
+/* ---- requests that wait --------------------------------------------------------------- */
+
+static void end_wait(struct history_wait **at)
+{
+    struct history_wait *wait = *at;
+
+    *at = wait->next;
+    if (wait->kernel->loop) { /* it is over before we are released */
+        (void)zloop_timer_end(wait->kernel->loop, wait->timer);
+    }
+    history_query_release(&wait->query);
+    origin_unref(&wait->origin);
+    free(wait);
+}
+
+static void answer_all_from_memory(struct kernel *kernel)
+{
+    while (kernel->remember.waits) {
+        struct history_wait *wait = kernel->remember.waits;
+
+        answer_from_memory(kernel, wait->origin, &wait->query);
+        end_wait(&kernel->remember.waits);
+    }
+}
+
+static int on_late(zloop_t *loop, int timer, void *arg)
+{
+    struct history_wait *late = arg, **at = &late->kernel->remember.waits;
+    struct kernel *kernel = late->kernel;
+
+    (void)loop;
+    (void)timer;
+    while (*at != late) {
+        at = &(*at)->next;
+    }
+    log_warning("history: the file does not answer; this session's lines are all that is told");
+    answer_from_memory(kernel, late->origin, &late->query);
+    end_wait(at);
+    return 0;
+}
+
+static void take_rows(struct kernel *kernel, uint64_t ask, const struct history_rows *rows)
+{
+    struct history_wait **at = &kernel->remember.waits;
+
+    while (*at && (*at)->ask != ask) {
+        at = &(*at)->next;
+    }
+    if (!*at) {
+        return; /* it was answered from memory */
+    }
+    if (is_range_of_ours(&kernel->remember, &(*at)->query)) {
+        answer_from_memory(kernel, (*at)->origin, &(*at)->query);
+    } else {
+        answer_from_file(kernel, *at, rows);
+    }
+    end_wait(at);
+}
+
+/* ---- the thread ----------------------------------------------------------------------- */
+
+/* For `_einkorn.history_session()`. */
+static void show_session(struct kernel *kernel, int64_t session)
+{
+    struct link_page *page = kernel->door.memory.page;
+
+    if (page) {
+        atomic_store(&page->history_session, session);
+    }
+}
+
+static void go_off(struct kernel *kernel, const char *why)
+{
+    log_warning("history: %s; this session's stays in memory", why);
+    kernel->remember.off = true;
+    show_session(kernel, kernel->remember.session);
+    answer_all_from_memory(kernel);
+}
+
+static int on_news(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct kernel *kernel = arg;
+    struct history_news news;
+
+    (void)loop;
+    (void)item;
+    while (history_keeper_take(kernel->remember.keeper, &news)) {
+        switch (news.kind) {
+        case HISTORY_NEWS_SESSION:
+            kernel->remember.session = news.session;
+            show_session(kernel, news.session);
+            break;
+        case HISTORY_NEWS_ROWS:
+            take_rows(kernel, news.ask, &news.rows);
+            history_rows_release(&news.rows);
+            break;
+        case HISTORY_NEWS_OFF:
+            go_off(kernel, news.text);
+            free(news.text);
+            break;
+        }
+    }
+    return 0;
+}
+
+/* -> whether there is a file, and a thread that sees to it. */
+static bool has_keeper(struct kernel *kernel)
+{
+    struct remember *self = &kernel->remember;
+
+    if (!self->keeper && !self->off && history_place_wanted(kernel->options)) {
+        zmq_pollitem_t item = {.events = ZMQ_POLLIN};
+
+        self->keeper = history_keeper_new(kernel->options, SQLITE_LIBRARY);
+        if (!self->keeper) {
+            go_off(kernel, "there is no thread to be had");
+            return false;
+        }
+        item.fd = history_keeper_fd(self->keeper);
+        (void)zloop_poller(kernel->loop, &item, on_news, kernel);
+        zloop_poller_set_tolerant(kernel->loop, &item);
+    }
+    return self->keeper && !self->off;
+}
+
+/* ---- what happens ----------------------------------------------------------------------- */
+
+/* "exit", "quit ()": who goes through the history does not want to come across that. */
+static bool is_exit(struct slice code)
+{
+    struct buffer text = BUFFER_INIT;
+    size_t start = 0, n;
+    bool is;
+
+    if (code.n > 256) {
+        return false;
+    }
+    json_string_decode(code, &text);
+    n = text.n;
+    while (n > 0 && isspace(text.p[n - 1])) {
+        n--;
+    }
+    while (start < n && isspace(text.p[start])) {
+        start++;
+    }
+    is = n - start >= 4 &&
+         (memcmp(text.p + start, "exit", 4) == 0 || memcmp(text.p + start, "quit", 4) == 0);
+    start += 4;
+    while (is && start < n && isspace(text.p[start])) {
+        start++;
+    }
+    is = is && (start == n || (text.p[start] == '(' && text.p[n - 1] == ')' &&
+                               !memchr(text.p + start, '\n', n - start)));
+    buffer_release(&text);
+    return is;
+}
+
+static void note_put(struct kernel *kernel, int r)
+{
+    if (r == -EAGAIN && !kernel->remember.told_full) {
+        kernel->remember.told_full = true;
+        log_warning("history: the disk is too slow, or a cell too large: what is left out stays in "
+                    "memory");
+    }
+}
+
+void remember_cell(struct kernel *kernel, uint32_t line, struct slice code)
+{
+    int r;
+
+    if (is_exit(code)) {
+        return;
+    }
+    history_add(&kernel->history, line, code);
+    if (has_keeper(kernel)) {
+        r = history_keeper_put_cell(kernel->remember.keeper, line, code, (struct slice){NULL, 0});
+        if (r == 0 && kernel->remember.session == 0) {
+            show_session(kernel, LINK_SESSION_COMES);
+        }
+        note_put(kernel, r);
+    }
+}
+
+void remember_result(struct kernel *kernel, uint32_t line, struct slice text)
+{
+    history_set_output(&kernel->history, line, text);
+    if (kernel->options->history_output && has_keeper(kernel)) {
+        note_put(kernel, history_keeper_put_output(kernel->remember.keeper, line, text));
+    }
+}
+
+/* Memory knows it all: the file need not be asked. */
+static bool is_enough(const struct kernel *kernel, const struct history_query *query)
+{
+    const struct remember *self = &kernel->remember;
+
+    return is_range_of_ours(self, query) ||
+           (query->access == HISTORY_TAIL && self->session != 0 && query->n >= 0 &&
+            (uint64_t)query->n <= kernel->history.count);
+}
+
+void remember_answer(struct kernel *kernel, struct origin *origin, struct history_query *query)
+{
+    struct remember *self = &kernel->remember;
+    struct history_wait *wait, **last = &self->waits;
+
+    if (is_enough(kernel, query) || !has_keeper(kernel) ||
+        history_keeper_ask(self->keeper, query, ++self->asks) < 0) {
+        answer_from_memory(kernel, origin, query);
+        history_query_release(query);
+        return;
+    }
+    wait = xcalloc(1, sizeof *wait);
+    wait->kernel = kernel;
+    wait->origin = origin_ref(origin);
+    wait->query = *query;
+    wait->ask = self->asks;
+    wait->timer = zloop_timer(kernel->loop, REMEMBER_ANSWER_MS, 1, on_late, wait);
+    while (*last) {
+        last = &(*last)->next;
+    }
+    *last = wait;
+}
+
+void remember_forget(struct kernel *kernel)
+{
+    struct remember *self = &kernel->remember;
+
+    history_release(&kernel->history);
+    if (self->keeper) {
+        (void)history_keeper_put_end(self->keeper);
+    }
+    self->session = 0;
+}
+
+void remember_release(struct kernel *kernel)
+{
+    answer_all_from_memory(kernel);
+    if (!history_keeper_destroy(&kernel->remember.keeper, REMEMBER_END_MS)) {
+        log_warning("history: the disk does not answer, the last lines are lost");
+    }
+    history_release(&kernel->history);
+}

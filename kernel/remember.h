@@ -1,0 +1,55 @@
+#ifndef KERNEL_REMEMBER_H
+#define KERNEL_REMEMBER_H
+
+/*
+ * The history as the rest of the kernel sees it: cells go into the session's memory
+ * (history.h) and, unless the user does not want that, into IPython's file
+ * (history_keeper.h), whose thread starts with the first cell that is stored or the
+ * first question that only the file can answer. Requests are answered from both.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bridge/slice.h"
+
+struct history_keeper;
+struct history_query;
+struct history_wait; /* remember.c */
+struct kernel;
+struct origin;
+
+enum {
+    REMEMBER_ANSWER_MS = 2000, /* then a request is answered from memory alone */
+    REMEMBER_END_MS = 1000,    /* how long the kernel's end waits for the disk */
+};
+
+/* Zero-initialise. */
+struct remember {
+    struct history_keeper *keeper; /* NULL: there is no thread */
+    bool off;                      /* the file is given up */
+    bool told_full;                /* that a cell was left out, the disk being too slow */
+    int64_t session;               /* this session's number in the file; 0: not known, or none */
+    uint64_t asks;
+    struct history_wait *waits; /* requests that wait for the thread */
+};
+
+/* A cell that is to be stored begins; `code` is a raw JSON string. */
+void remember_cell(struct kernel *kernel, uint32_t line, struct slice code);
+
+/* Its result's text/plain, a raw JSON string. */
+void remember_result(struct kernel *kernel, uint32_t line, struct slice text);
+
+/*
+ * Answers a history_request (reply and idle), now or when the thread has. Takes what
+ * is in `query`, keeps a reference of origin.
+ */
+void remember_answer(struct kernel *kernel, struct origin *origin, struct history_query *query);
+
+/* A new worker is another session. */
+void remember_forget(struct kernel *kernel);
+
+/* The kernel ends: answers what waits, and gives the disk its last moment. */
+void remember_release(struct kernel *kernel);
+
+#endif
