@@ -13,6 +13,7 @@
 #include "bridge/gate.h"
 #include "bridge/link.h"
 #include "bridge/murmur.h"
+#include "bridge/port_link.h"
 #include "bridge/py_json.h"
 #include "bridge/xalloc.h"
 
@@ -366,6 +367,18 @@ static PyObject *py_speaker(PyObject *self, PyObject *args)
     return (PyObject *)py_speaker_for(request, parent_b);
 }
 
+static PyObject *py_history_session(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    /* A forked child has no page. */
+    int64_t session = forked_is_child() ? 0 : atomic_load(&port_link_page()->history_session);
+    if (session == LINK_SESSION_COMES) {
+        Py_RETURN_NONE;
+    }
+    return PyLong_FromLongLong(session);
+}
+
 PyMethodDef api_methods[] = {
     {"publish", (PyCFunction)(void (*)(void))py_publish, METH_VARARGS | METH_KEYWORDS,
      "publish(msg_type, content, metadata=None, buffers=())\n--\n\n"
@@ -401,5 +414,8 @@ PyMethodDef api_methods[] = {
     {"speaker", py_speaker, METH_VARARGS,
      "speaker(number, parent, /)\n--\n\nA value for `cell`: who has it there speaks for the "
      "request of that number, whose dict is parent."},
+    {"history_session", py_history_session, METH_NOARGS,
+     "history_session()\n--\n\nThis session's number in the history's file; 0: it has none; "
+     "None: it gets one in a moment."},
     {NULL, NULL, 0, NULL},
 };
