@@ -482,7 +482,7 @@ def test_restart_in_place(start):
     assert after.count == 1
     assert kernel.worker != worker and state_of(worker) == ""
     history = kernel.ask("shell", "history_request", {
-        "hist_access_type": "tail", "n": 9, "output": False, "raw": True})
+        "hist_access_type": "range", "session": 0, "output": False, "raw": True})
     assert [row[2] for row in history.content["history"]] == ["x"]
     assert kernel.run("1 + 1") == [("result", text("2"))]
     report, = watch(kernel.directory / "runtime" / "einkorn", lambda: reports(kernel))
