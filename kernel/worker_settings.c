@@ -5,9 +5,11 @@
 
 #include "kernel/worker_settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "bridge/buffer.h"
+#include "kernel/history_place.h"
 
 static void put(struct buffer *text, const char *name, const char *value)
 {
@@ -21,15 +23,21 @@ static void put(struct buffer *text, const char *name, const char *value)
 
 char *worker_settings(const struct options *options)
 {
+    char *history = history_place_wanted(options) ? history_place_path(options) : NULL;
     struct buffer text = BUFFER_INIT;
     size_t i;
 
     put(&text, "shell", options->shell);
     put(&text, "ipykernel", options->no_ipykernel_shim ? "no" : "yes");
     put(&text, "connection_file", options->connection_file);
+    put(&text, "history", history);
+    put(&text, "ipython_dir", options->ipython_dir);
+    put(&text, "profile", options->profile);
+    put(&text, "profile_dir", options->profile_dir);
     for (i = 0; i < options->ignored_count && i < OPTIONS_IGNORED_MAX; i++) {
         put(&text, "trait", options->ignored[i]);
     }
     buffer_put_char(&text, '\0');
+    free(history);
     return (char *)text.p;
 }

@@ -3,8 +3,12 @@
 SHELL            "auto", "plain" or "ipython"
 SHIM             whether ``import ipykernel`` finds the in-memory one
 CONNECTION_FILE  as the client gave it; "" if it gave none
+HISTORY          the absolute path of the history's file; "" if there shall be none
+IPYTHON_DIR, PROFILE, PROFILE_DIR    as the command line says; "" if it does not
 TRAITS           the ``--Class.trait=value`` arguments that the kernel itself has no use for
 """
+
+import os.path
 
 import _einkorn
 
@@ -14,4 +18,8 @@ _values = dict(_pairs)
 SHELL = _values.get("shell", "auto")
 SHIM = _values.get("ipykernel") != "no"
 CONNECTION_FILE = _values.get("connection_file", "")
+HISTORY = os.path.abspath(_values["history"]) if "history" in _values else ""
+IPYTHON_DIR = _values.get("ipython_dir", "")
+PROFILE = _values.get("profile", "")
+PROFILE_DIR = _values.get("profile_dir", "")
 TRAITS = [value for name, value in _pairs if name == "trait"]
