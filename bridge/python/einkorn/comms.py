@@ -105,9 +105,10 @@ class CommManager:
 
     comms    comm_id -> Comm
     targets  name -> callable(comm, message)
+    Keywords of ipykernel's class are accepted and mean nothing.
     """
 
-    def __init__(self):
+    def __init__(self, **_other):
         self.comms, self.targets = {}, {}
 
     def register_target(self, target_name, f):
@@ -186,6 +187,11 @@ _class = Comm
 def create_comm(*arguments, **keywords):
     """Return a new Comm; for the arguments see there."""
     return _class(*arguments, **keywords)
+
+
+def comm_class():
+    """Return the class of the comms: a BaseComm if the package ``comm`` was imported."""
+    return _class
 
 
 def get_comm_manager():

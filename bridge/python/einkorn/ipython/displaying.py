@@ -13,6 +13,7 @@ from IPython.core.displaypub import DisplayPublisher
 from traitlets import Any, Bool, CBytes
 
 from . import parents
+from .session import PUB_SOCKET, SESSION
 
 
 class _Speaks:
@@ -24,13 +25,16 @@ class _Speaks:
         return parents.current().get("header", {})
 
     def set_parent(self, parent):
-        """Take a parent: the runner keeps them by itself, see shell.set_parent."""
+        """Speak for another request from now on: see shell.set_parent."""
+        parents.set_parent(parent)
 
     def set_thread_parent(self, parent):
-        """Take a parent for this thread: see shell.set_thread_parent."""
+        """The same; returns a token for ``reset_thread_parent``."""
+        return parents.set_thread_parent(parent)
 
     def reset_thread_parent(self, token):
-        """Take it back."""
+        """Speak for the request from before again."""
+        parents.reset_thread_parent(token)
 
     def __init__(self, *arguments, **keywords):
         self._thread_local = threading.local()
@@ -66,8 +70,8 @@ class _Speaks:
 class ZMQDisplayPublisher(_Speaks, DisplayPublisher):
     """Publishes ``display_data``, ``update_display_data`` and ``clear_output``."""
 
-    session = Any(allow_none=True)
-    pub_socket = Any(allow_none=True)
+    session = Any(SESSION, allow_none=True)
+    pub_socket = Any(PUB_SOCKET, allow_none=True)
     topic = CBytes(b"display_data")
     store_display_history = Bool(
         False, help="If set to True, store display outputs in the history manager."
@@ -98,8 +102,8 @@ class ZMQShellDisplayHook(_Speaks, DisplayHook):
     """Publishes results as ``execute_result``."""
 
     topic = None
-    session = Any(allow_none=True)
-    pub_socket = Any(allow_none=True)
+    session = Any(SESSION, allow_none=True)
+    pub_socket = Any(PUB_SOCKET, allow_none=True)
     msg = None  # while a result is formatted: what will be sent
 
     @property

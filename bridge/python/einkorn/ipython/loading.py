@@ -22,6 +22,7 @@ _names = None  # names.Names of the session
 _shell = None
 _failure = None  # what IPython's import raised
 _finder = None
+_words = None  # of IPython's own text, once somebody asked for an attribute
 _in_cell = False  # a plain cell runs
 
 
@@ -36,7 +37,7 @@ def install(names):
         return False  # none, or a module of the user's own
     _names = names
     versions = {"__version__": lambda: version()[0], "version_info": lambda: version()[1]}
-    stand_in.put("IPython", spec, shell, versions)
+    stand_in.put("IPython", spec, shell, versions, _offers)
     _finder = stand_in.ParentFirst("IPython", shell)
     sys.meta_path.insert(0, _finder)
     if settings.SHIM:
@@ -59,6 +60,18 @@ def version():
     with open(sys.modules["IPython"].__path__[0] + "/core/release.py", encoding="utf-8") as file:
         exec(compile(file.read(), file.name, "exec"), space)
     return space["version"], space["version_info"]
+
+
+def _offers(attribute):
+    """Whether IPython may have an attribute: a word of its own text, or one of its modules."""
+    global _words
+    if _words is None:
+        import re  # `site` or the user has it, as a rule
+
+        with open(sys.modules["IPython"].__file__, encoding="utf-8") as file:
+            _words = set(re.findall(r"\w+", file.read()))
+    path = sys.modules["IPython"].__path__
+    return attribute in _words or PathFinder.find_spec(attribute, path) is not None
 
 
 def current():

@@ -21,7 +21,7 @@ from . import parents, shim
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
 from .history import HistoryManager
-from .kernel import Kernel
+from .kernel import IPythonKernel
 
 _ENVIRONMENT = {
     "TERM": "xterm-color",
@@ -129,7 +129,16 @@ class ZMQInteractiveShell(InteractiveShell):
         return parents.current()
 
     def set_parent(self, parent):
-        """Take a parent; the runner keeps them by itself."""
+        """Speak, in this thread or task, in the name of another request (a message) from now on."""
+        parents.set_parent(parent)
+
+    def set_thread_parent(self, parent):
+        """The same; returns a token for ``reset_thread_parent``."""
+        return parents.set_thread_parent(parent)
+
+    def reset_thread_parent(self, token):
+        """Speak for the request from before again."""
+        parents.reset_thread_parent(token)
 
     # Cells.
 
@@ -233,13 +242,11 @@ def make_shell(names):
     config.IPKernelApp.connection_file = settings.CONNECTION_FILE
     unders = {name: names.namespace[name] for name in ("_", "__", "___") if name in names.namespace}
     shell = ZMQInteractiveShell.instance(config=config, user_module=__main__, user_ns=names.namespace)
-    shell.kernel = Kernel(shell)
+    shell.kernel = shell.parent = IPythonKernel.instance(config=config, shell=shell)
     shell.compile.flags |= _einkorn.future_flags()
     names.namespace.update(unders)  # the displayhook has emptied them
     names.hand_over(shell.history_manager, shell.displayhook)
     hidden = ("In", "Out", "_ih", "_oh")  # from %who and its kin
     shell.user_ns_hidden.update((name, names.namespace[name]) for name in hidden)
-    shim.fill_zmqshell(
-        ZMQInteractiveShell=ZMQInteractiveShell, ZMQDisplayPublisher=ZMQDisplayPublisher
-    )
+    shim.fill_zmqshell(globals())
     return shell

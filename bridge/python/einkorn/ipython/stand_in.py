@@ -4,19 +4,21 @@ Much code looks at ``sys.modules["IPython"]`` or ``"ipykernel.zmqshell"`` withou
 (tqdm, transformers, matplotlib), so both are there from the start, as module objects that weigh
 nothing.  What a finder knows of a module they carry (``__spec__``, ``__file__``, ``__path__``), and
 the version; any other name with two underscores on both sides is missing, for that is what inspect,
-doctest, unittest and pickle ask every module for.  Any other attribute loads the real thing, *into
-the same module object*, and is then found there.
+doctest and unittest ask every module for, and so is a name that the real module cannot have: pickle
+looks for a function whose module it does not know in every one.  Any other attribute loads the real
+thing, *into the same module object*, and is then found there.
 """
 
 import sys
 
 
-def put(name, spec, load, extra=None):
+def put(name, spec, load, extra=None, offers=None):
     """Put a stand-in for the module ``name`` into ``sys.modules`` and return it.
 
     spec   its real ModuleSpec (or one of ours)
     load   function that makes the module the real one; it calls ``become`` or fills it itself
     extra  name -> function that gives the value of an attribute which loads nothing
+    offers function that says whether the real module may have an attribute; None: any
     """
     module = type(sys)(name)
     space = module.__dict__
@@ -30,7 +32,7 @@ def put(name, spec, load, extra=None):
     def __getattr__(attribute):
         if extra and attribute in extra:
             return extra[attribute]()
-        if attribute[:2] == "__" == attribute[-2:]:
+        if attribute[:2] == "__" == attribute[-2:] or (offers and not offers(attribute)):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         load()
         if space.get("__getattr__") is __getattr__:  # being loaded right now, further up

@@ -1,0 +1,8 @@
+"""The class of all kernels.  Importing it makes the one that runs: ``Kernel.instance()``."""
+
+from einkorn.ipython import loading
+from einkorn.ipython.kernel import Kernel
+
+__all__ = ["Kernel"]
+
+loading.shell()

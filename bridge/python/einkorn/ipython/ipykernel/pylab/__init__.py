@@ -1,0 +1,1 @@
+"""Where matplotlib's inline backend was, long ago."""
