@@ -15,3 +15,15 @@ _module = importlib.util.module_from_spec(_spec)
 sys.modules["e2e_conftest"] = _module
 _spec.loader.exec_module(_module)
 globals().update({name: item for name, item in vars(_module).items() if not name.startswith("__")})
+
+import pytest  # noqa: E402
+
+from differential import Pair  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """Einkorn and the real ipykernel, for the tests of a module."""
+    both = Pair()
+    yield both
+    both.close()
