@@ -18,6 +18,7 @@ globals().update({name: item for name, item in vars(_module).items() if not name
 
 import pytest  # noqa: E402
 
+pytest.register_assert_rewrite("differential")
 from differential import Pair  # noqa: E402
 
 

@@ -4,7 +4,7 @@ The same cells in Einkorn and in the real ipykernel, and what a client sees of t
     def test_x(pair):                      # fixture of conftest.py, two kernels for a module
         pair.same("%who_ls")               # runs the cell in both, compares, returns what came
 
-What came is a `Seen`: the outputs in order (streams joined), the reply, the prompts on stdin. What
+`{here}` in a cell is a directory of the kernel's own. What came is a `Seen`: the outputs in order (streams joined), the reply, the prompts on stdin. What
 must differ is made alike before: addresses, times, process ids, the names of temporary files, and
 colours are taken off tracebacks. `normal` says how; a test can pass further replacements.
 """
@@ -32,7 +32,7 @@ REPLACED = (
     (r"\b0x[0-9a-f]{6,}", "0x…"),
     (r"/tmp/ipykernel_\d+/", "/tmp/ipykernel_…/"),
     (r"/tmp/ipython_edit_[\w/]+", "/tmp/ipython_edit_…"),
-    (r"\b\d+(\.\d+)?(e-?\d+)? ?(ns|µs|us|ms|s|min|h)\b", "TIME"),
+    (r"\b\d+(\.\d+)?(e-?\d+)? ?(ns|[µμ]s|us|ms|s|min|h)\b", "TIME"),
     (r"\bpid(:|=) ?\d+", "pid N"),
 )
 
@@ -77,7 +77,9 @@ def _output(message):
     if kind == "stream":
         return [kind, content["name"], content["text"]]
     if kind == "error":
-        return [kind, content["ename"], content["evalue"], plain(content["traceback"])]
+        frames = plain(content["traceback"]).split("\n\n")  # neither shows its own but ipykernel
+        shown = [each for each in frames if not re.match(r"File \S*/ipykernel/", each)]
+        return [kind, content["ename"], content["evalue"], "\n\n".join(shown)]
     if kind in ("display_data", "update_display_data", "execute_result"):
         return [kind, content["data"], content["metadata"]]
     if kind == "clear_output":
@@ -115,6 +117,8 @@ class One:
         Runs a cell and answers its questions. `interrupt_at`: a text of its output (or prompts)
         upon which the kernel is interrupted, once. -> Seen
         """
+        code = code.replace("{here}", self.directory)
+        replaced = ((re.escape(self.directory), "/here"), *replaced)
         client, answers = self.client, list(answers)
         options.setdefault("stop_on_error", False)
         options.setdefault("allow_stdin", True)
@@ -150,8 +154,9 @@ class One:
                         outputs.append(item)
                     if interrupt_at is not None and interrupt_at in str(outputs):
                         interrupt_at = self.interrupt()
-        reply = client.get_shell_msg(timeout=max(0, end - time.monotonic()))
-        assert reply["parent_header"]["msg_id"] == request, reply
+        reply = None
+        while reply is None or reply["parent_header"]["msg_id"] != request:  # wait_for_ready asks often
+            reply = client.get_shell_msg(timeout=max(0, end - time.monotonic()))
         content = reply["content"]
         error = [content["ename"], content["evalue"]] if content["status"] == "error" else []
         return Seen(
@@ -203,6 +208,11 @@ class Pair:
         except BaseException:
             self.theirs.close()
             raise
+
+    def write(self, name, text):
+        """Makes a file in {here} of both."""
+        for one in (self.ours, self.theirs):
+            pathlib.Path(one.directory, name).write_text(text)
 
     def both(self, code, **options):
         """Runs a cell in both. -> (ours, theirs)"""

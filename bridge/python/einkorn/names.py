@@ -2,8 +2,9 @@
 
 Their meaning is IPython's (IPython/core/displayhook.py and history.py): ``_``, ``__``, ``___`` are
 the last three results, ``_N`` and ``Out[N]`` the result of cell N, ``_i``, ``_ii``, ``_iii`` the
-three inputs before this one, ``_iN`` and ``In[N]`` the input of cell N (``In`` has all of them, the
-names are those of the last MAX_RESULTS, or a long session's would never end).  As soon as the user binds
+three inputs before this one, ``_iN`` and ``In[N]`` the input of cell N (``In`` has all of them,
+without empty lines at their beginning, the names are those of the last MAX_RESULTS, or a long
+session's would never end).  As soon as the user binds
 ``_``, ``__`` or ``___`` himself, all three are left alone until he deletes his own.
 """
 
@@ -20,7 +21,8 @@ class Names:
 
     def __init__(self, namespace):
         self.namespace = namespace
-        self._inputs = [""]
+        self._inputs = [""]  # In
+        self._typed = [""]  # the same as they were typed
         self._outputs = {}
         self._last = ["", "", ""]  # the last three results
         self._bound = self._last  # what we have bound _, __, ___ to
@@ -31,27 +33,28 @@ class Names:
 
     def input(self, count, code):
         """Note ``code`` (str) as the input of cell ``count`` (from 1)."""
-        while len(self._inputs) <= count:
-            self._inputs.append("")
-        self._inputs[count] = code
+        code = code.rstrip("\n")
+        for inputs, text in ((self._inputs, _without_empty_lines(code)), (self._typed, code)):
+            inputs.extend([""] * (count + 1 - len(inputs)))
+            inputs[count] = text
         self._recent = [code] + self._recent[:3]
         _, last, second, third = self._recent
         space = self.namespace
         space.update({"_i": last, "_ii": second, "_iii": third, f"_i{count}": code})
         old = count - MAX_RESULTS
-        if old > 0 and space.get(f"_i{old}") is self._inputs[old]:
+        if old > 0 and space.get(f"_i{old}") is self._typed[old]:
             del space[f"_i{old}"]
 
     def take_back(self, count):
         """Forget the input of cell ``count``, the newest: another shell will note it."""
-        del self._inputs[count:]
+        del self._inputs[count:], self._typed[count:]
         self._recent = self._recent[1:] + [""]
         self.namespace.pop(f"_i{count}", None)
 
     def hand_over(self, history, displayhook):
         """Give what was kept to IPython's history manager and displayhook, which go on with it."""
         history.input_hist_parsed = self._inputs
-        history.input_hist_raw = list(self._inputs)
+        history.input_hist_raw = self._typed
         history.output_hist = self._outputs
         history._i00, history._i, history._ii, history._iii = self._recent
         displayhook._, displayhook.__, displayhook.___ = self._last
@@ -84,6 +87,12 @@ class Names:
         for count in sorted(self._outputs, key=_age)[: max(len(self._outputs) // CULL, 2)]:
             del self._outputs[count]
             self.namespace.pop(f"_{count}", None)
+
+
+def _without_empty_lines(code):
+    """Return ``code`` without the empty lines before its first one, if there is one."""
+    text = code.lstrip()
+    return code[code.rfind("\n", 0, len(code) - len(text)) + 1 :] if text else code
 
 
 def _age(key):

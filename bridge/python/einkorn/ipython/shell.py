@@ -7,6 +7,8 @@ that is replaced: messages go to the runner, the count and the parent of a cell 
 
 import os
 import sys
+from subprocess import CalledProcessError
+from types import TracebackType
 
 import _einkorn
 
@@ -14,15 +16,18 @@ from IPython.core import page
 from IPython.core.autocall import ZMQExitAutocall
 from IPython.core.interactiveshell import InteractiveShell, InteractiveShellABC
 from IPython.core.payload import PayloadManager
+from IPython.utils.text import LSString, SList
 from traitlets import Any, CBool, Instance, Type, default
 
 from .. import tasks
-from . import parents, shim
+from . import parents, shim, system
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
 from .history import HistoryManager
 from .kernel import IPythonKernel
+from .magics import KernelMagics
 
+_OWN = os.path.dirname(os.path.dirname(__file__)) + "/"  # the Python half
 _ENVIRONMENT = {
     "TERM": "xterm-color",
     "CLICOLOR": "1",
@@ -31,6 +36,28 @@ _ENVIRONMENT = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
 }
+
+
+def _refuse_background(command):
+    if command.rstrip().endswith("&"):
+        raise OSError("Background processes not supported.")
+
+
+def _without_own_frames(first):
+    every = list(_chain(first))
+    others = [tb for tb in every if not tb.tb_frame.f_code.co_filename.startswith(_OWN)]
+    if not others or len(others) == len(every):
+        return first
+    chain = None
+    for tb in reversed(others):
+        chain = TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    return chain
+
+
+def _chain(tb):
+    while tb is not None:
+        yield tb
+        tb = tb.tb_next
 
 
 class Payloads(PayloadManager):
@@ -85,8 +112,39 @@ class ZMQInteractiveShell(InteractiveShell):
         super().init_hooks()
         self.set_hook("show_in_pager", page.as_hook(self.payloadpage_page), 99)
 
+    def init_magics(self):
+        """Add those of a kernel to IPython's."""
+        super().init_magics()
+        self.register_magics(KernelMagics)
+        self.magics_manager.register_alias("ed", "edit")
+
     def init_virtualenv(self):
         """Nothing: the kernel runs the environment's own Python."""
+
+    # Commands of the shell.
+
+    def system_piped(self, cmd):
+        """Run a command on a terminal: see system.run.  Its exit code goes to ``_exit_code``."""
+        _refuse_background(cmd)
+        self.user_ns["_exit_code"] = -2  # of one that an interrupt ends
+        code = self.user_ns["_exit_code"] = system.run(self.var_expand(cmd, depth=1))
+        if code != 0 and getattr(self, "system_raise_on_error", False):
+            raise CalledProcessError(code, cmd)
+
+    system = system_piped
+
+    def getoutput(self, cmd, split=True, depth=0):
+        """Run a command and return its output, as a list of lines unless ``split`` is false.
+
+        ``depth`` says how many frames further up the variables are that the command names.
+        """
+        _refuse_background(cmd)
+        text, code = system.output(self.var_expand(cmd, depth=depth + 1))
+        if getattr(self, "system_raise_on_error", False):
+            self.user_ns["_exit_code"] = code
+            if code != 0:
+                raise CalledProcessError(code, cmd)
+        return SList(text.splitlines()) if split else LSString(text)
 
     # What asks something of the client.
 
@@ -115,9 +173,13 @@ class ZMQInteractiveShell(InteractiveShell):
         _einkorn.error(etype.__name__, str(evalue), list(stb))
 
     def _get_exc_info(self, exc_tuple=None):
-        """An interrupt that ended an await is KeyboardInterrupt, whatever asyncio makes of it."""
+        """An interrupt that ended an await is KeyboardInterrupt, whatever asyncio makes of it.
+
+        Our own frames are left out of tracebacks, as IPython leaves out its own.
+        """
         etype, value, tb = super()._get_exc_info(exc_tuple)
         value = tasks.as_interrupt(value)
+        sys.last_traceback = tb = _without_own_frames(tb)
         return type(value), value, tb
 
     # Parents.
@@ -249,4 +311,5 @@ def make_shell(names):
     hidden = ("In", "Out", "_ih", "_oh")  # from %who and its kin
     shell.user_ns_hidden.update((name, names.namespace[name]) for name in hidden)
     shim.fill_zmqshell(globals())
+    shell.extension_manager.load_extension("storemagic")  # IPython's applications always have it
     return shell
