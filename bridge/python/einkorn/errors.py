@@ -48,6 +48,14 @@ def describe(exception):
         return name, value, [f"{RED}{name}{OFF}: {value}"]
 
 
+def value(exception):
+    """Return ``str(exception)`` as an exact str, bounded; never raises an Exception."""
+    try:
+        return _bounded(str(exception))
+    except Exception:
+        return "<exception str() failed>"
+
+
 def _traceback(exception):
     items = []
     chain = _chain(exception)
@@ -281,9 +289,9 @@ def _value(exception):
             name, line = _read(exception, SyntaxError.filename), _read(exception, SyntaxError.lineno)
             if isinstance(name, str) and type(line) is int and sources.label(name):
                 return f"{_message(exception)} (line {line})"
-        return _bounded(str(exception))
     except Exception:
-        return "<exception str() failed>"
+        pass
+    return value(exception)
 
 
 def _bounded(text):

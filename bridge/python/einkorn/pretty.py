@@ -15,7 +15,9 @@ def plain(value):
     """Return the plain text of any value (str).  Raises what the value's ``__repr__`` raises."""
     if type(value) not in _BRACKETS or not value:
         text = repr(value)
-        return text if text.isprintable() else "\n".join(text.splitlines())
+        if type(text) is str and text.isprintable():
+            return text
+        return "\n".join(text.splitlines())
     if len(value) <= MAX_ITEMS:
         text = repr(value)
         if len(text) <= WIDTH:

@@ -13,7 +13,7 @@ _WIDTH = 79  # a container that is wider is broken into lines
 _BITS = 10_000  # of an int: far more digits than repr() is willing to make
 
 # Modules some of whose classes have printers of their own in IPython.
-_SPECIAL = frozenset({"builtins", "types", "re", "datetime", "collections"})
+_SPECIAL = frozenset({"builtins", "types", "re", "datetime", "collections", "os"})
 
 
 def same(value):
@@ -50,6 +50,6 @@ def _has_own_repr(kind):
     for base in kind.__mro__:
         if base.__module__ in _SPECIAL or "_repr_pretty_" in base.__dict__:
             return False
-        if "__repr__" in base.__dict__:
-            return callable(base.__repr__)
+        if "__repr__" in base.__dict__:  # IPython 8 and 9 look in these two places
+            return callable(base.__dict__["__repr__"]) and callable(base.__repr__)
     return False

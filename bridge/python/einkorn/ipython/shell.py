@@ -19,7 +19,7 @@ from IPython.core.payload import PayloadManager
 from IPython.utils.text import LSString, SList
 from traitlets import Any, CBool, Instance, Type, default
 
-from .. import tasks
+from .. import errors, tasks
 from . import parents, shim, system
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
@@ -85,6 +85,7 @@ class ZMQInteractiveShell(InteractiveShell):
 
     _last_traceback = None
     _last_traceback_during_displayhook = False
+    _last_error = None  # (ename, evalue, traceback) of what was shown last
     _info = None  # of a plain cell, for its events
 
     @default("exiter")
@@ -170,7 +171,8 @@ class ZMQInteractiveShell(InteractiveShell):
         self._last_traceback = stb
         if self.displayhook.msg is not None:  # while a result was formatted: the cell failed
             self._last_traceback_during_displayhook = True
-        _einkorn.error(etype.__name__, str(evalue), list(stb))
+        self._last_error = (etype.__name__, errors.value(evalue), list(stb))
+        _einkorn.error(*self._last_error)
 
     def _get_exc_info(self, exc_tuple=None):
         """An interrupt that ended an await is KeyboardInterrupt, whatever asyncio makes of it.
@@ -214,14 +216,16 @@ class ZMQInteractiveShell(InteractiveShell):
         Returns None, or (ename, evalue, traceback) of an error, which the client has seen.
         """
         self.cell_count = self.execution_count = count
-        self._last_traceback = None
+        self._last_traceback = self._last_error = None
         self._last_traceback_during_displayhook = False
         result = self._run(code, store, silent)
         error = result.error_before_exec or result.error_in_exec
         if error is None and not self._last_traceback_during_displayhook:
             return None
-        error = tasks.as_interrupt(error)
-        return type(error).__name__, str(error), list(self._last_traceback or [])
+        if self._last_error is not None:
+            return self._last_error
+        error = tasks.as_interrupt(error)  # nobody has shown it: a showtraceback of the user's
+        return type(error).__name__, errors.value(error), []
 
     def _run(self, code, store, silent):
         if "await" in code or "async" in code:
