@@ -36,6 +36,7 @@ import zmq
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EINKORN = os.environ.get("EINKORN", str(ROOT / "build" / "dev" / "bin" / "einkorn"))
 PYTHON = os.environ.get("EINKORN_TEST_PYTHON", sys.executable)
+ARGUMENTS = os.environ.get("EINKORN_TEST_ARGS", "").split()  # more of them for every kernel
 
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 DELIMITER = b"<IDS|MSG>"
@@ -682,7 +683,8 @@ class Kernel(Client):
         self.file.chmod(0o600)
         self.python = python
         chosen = ["--python", python] if python else []
-        self.argv = [*launcher, EINKORN, "kernel", "-f", str(self.file), *chosen, *args]
+        self.argv = [*launcher, EINKORN, "kernel", "-f", str(self.file), *chosen,
+                     *ARGUMENTS, *args]
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith(("PYTEST", "PYTHON")) or k == "PYTHONMALLOC"}
         environment.pop("JPY_PARENT_PID", None)

@@ -136,12 +136,16 @@ _SIMPLE = frozenset({type(None), bool, float, complex, str, bytes})
 def wants_cell(code):
     """Return whether a cell is rather IPython's, so far as can be told before it is compiled.
 
-    Once the shell is there all are.  Before that it is the single line that begins with a name
-    nobody knows: an error in Python, but ``ls -l`` and ``pwd`` in IPython.
+    Once the shell is there all are, and with ``--shell=ipython`` from the first one on.  Before
+    that it is the single line that begins with a name nobody knows: an error in Python, but ``ls -l`` and ``pwd`` in IPython.
     """
     if _shell is not None:
         return True
-    if "\n" in code or not is_possible():
+    if not is_possible():
+        return False
+    if settings.SHELL == "ipython":
+        return True
+    if "\n" in code:
         return False
     word = _first_word(code)
     if not word or word in _names.namespace or hasattr(builtins, word):
