@@ -53,16 +53,17 @@ def bundle(value, include=None, exclude=None):
             return {}, {}
         _ask_bundle(find, data, metadata, include, exclude)
         for mime, name in _METHODS:
-            if mime not in data and _wanted(mime, include, exclude):
+            if mime not in data and is_wanted(mime, include, exclude):
                 _ask_method(find, mime, name, data, metadata)
-    if "text/plain" not in data and _wanted("text/plain", include, exclude):
+    if "text/plain" not in data and is_wanted("text/plain", include, exclude):
         text = _call(plain, value)[1]
         if text is not None:
             data["text/plain"] = text
     return data, metadata
 
 
-def _wanted(mime, include, exclude):
+def is_wanted(mime, include, exclude):
+    """Is a representation of this type asked for?  See bundle."""
     return (not include or mime in include) and (not exclude or mime not in exclude)
 
 
@@ -132,7 +133,7 @@ def _ask_bundle(find, data, metadata, include, exclude):
     if not isinstance(result, dict):
         _complain("_repr_mimebundle_", result)
         return
-    data.update((mime, item) for mime, item in result.items() if _wanted(mime, include, exclude))
+    data.update((mime, item) for mime, item in result.items() if is_wanted(mime, include, exclude))
     if isinstance(extra, dict):
         metadata.update(extra)
 

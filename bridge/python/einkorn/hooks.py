@@ -9,7 +9,7 @@ import sys
 
 import _einkorn
 
-from . import display, errors, ipython_finder, names, settings, sources, stdin, tasks
+from . import display, errors, figures, ipython_finder, names, settings, sources, stdin, tasks
 from .imports import after_import
 from .ipython import loading
 from .statements import silenced
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _names = None
+_in_cell = False  # between begin and end
 
 
 def start(namespace):
@@ -52,8 +53,10 @@ def start(namespace):
     after_import("bdb", _on_bdb)
     after_import("comm", _on_comm)
     after_import("multiprocessing.spawn", _on_spawn)
-    if settings.SHELL == "plain" or not loading.install(_names):
+    ipython = settings.SHELL != "plain" and loading.install(_names)
+    if not ipython:
         ipython_finder.install()
+    figures.install(ipython)
 
 
 def _on_inspect(module):
@@ -87,6 +90,8 @@ def begin(count, code, store, silent):
     With ``store`` the input gets into In, _i and their kin.  ``silent`` cells differ only there
     and in what the runner publishes.
     """
+    global _in_cell
+    _in_cell = True
     tasks.refresh()
     if loading.wants_cell(code):
         return None
@@ -181,11 +186,15 @@ def expressions(pairs):
 
 
 def end():
-    """End a cell: flush the streams that user code put in place of the runner's, stop stepping."""
+    """End a request: show the figures of a cell, flush the user's own streams, stop stepping."""
+    global _in_cell
     loading.end_plain_cell()
     pdb_stack = sys.modules.get("einkorn.pdb_stack")  # an import statement would be stepped into
     if pdb_stack is not None:
         pdb_stack.leave()
+    if _in_cell:  # not after a completion: what it shows nobody looks at
+        _in_cell = False
+        figures.flush()
     for stream in (sys.stdout, sys.stderr):
         if stream is _einkorn.stdout or stream is _einkorn.stderr or stream is None:
             continue
@@ -239,3 +248,4 @@ def comm(msg_type, message):
     from . import comms
 
     comms.receive(msg_type, message)
+    figures.flush()
