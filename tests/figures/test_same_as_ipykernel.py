@@ -20,7 +20,9 @@ from conftest import PYTHON, ROOT
 IPYTHON = str(ROOT / "build" / "ipython-venv" / "bin" / "python")
 COMMANDS = {
     "ipykernel": [IPYTHON, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-    "einkorn": [EINKORN, "kernel", "-f", "{connection_file}", "--python", PYTHON],
+    "own": [EINKORN, "kernel", "-f", "{connection_file}", "--python", PYTHON],
+    "plain": [EINKORN, "kernel", "-f", "{connection_file}", "--python", IPYTHON, "--shell=plain"],
+    "ipython": [EINKORN, "kernel", "-f", "{connection_file}", "--python", IPYTHON],
 }
 
 # Each a session of cells behind "import matplotlib.pyplot as plt". The two kernels have different
@@ -150,7 +152,8 @@ SESSIONS = {
     ],
     "silent": ["#silent\nplt.plot([1])", "print(plt.get_fignums())"],
 }
-FORMATS = {"ipykernel": "matplotlib_inline.backend_inline", "einkorn": "einkorn.inline"}
+THEIRS, OURS = "matplotlib_inline.backend_inline", "einkorn.inline"
+FORMATS = {"ipykernel": THEIRS, "own": OURS, "plain": OURS, "ipython": THEIRS}
 
 
 @pytest.fixture(scope="module")
@@ -232,5 +235,7 @@ def test_figures_are_shown_as_under_ipykernel(kernels, name):
             output_hook=lambda message: None, timeout=DEADLINE)
         cells = [code.replace("FORMATS", FORMATS[kernel]) for code in SESSIONS[name]]
         seen[kernel] = [run(client, code) for code in cells]
-    for code, theirs, ours in zip(SESSIONS[name], seen["ipykernel"], seen["einkorn"]):
-        assert ours == theirs, code
+    expected = seen.pop("ipykernel")
+    for kernel, shown in seen.items():
+        for code, theirs, ours in zip(SESSIONS[name], expected, shown):
+            assert ours == theirs, (kernel, code)

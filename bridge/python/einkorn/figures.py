@@ -19,17 +19,19 @@ _OURS = "module://einkorn.inline"
 
 def install(ipython):
     """Choose who shows figures; ``ipython`` says whether IPython's shell can be had."""
+    if os.environ.get("MPLBACKEND") == _THEIRS:
+        del os.environ["MPLBACKEND"]  # inherited from another kernel: nobody's choice for this one
     if ipython and PathFinder.find_spec("matplotlib_inline") is not None:
         if not os.environ.get("MPLBACKEND"):
             os.environ["MPLBACKEND"] = _THEIRS
-    elif os.environ.get("MPLBACKEND") in (None, "", _THEIRS):  # theirs: inherited, of no use here
+    elif not os.environ.get("MPLBACKEND"):
         after_import("matplotlib", _choose)
         after_import("matplotlib.figure", _teach)
 
 
 def _choose(matplotlib):
     """Make ours the backend, if the user has not set another one before the import."""
-    if os.environ.get("MPLBACKEND") in (None, "", _THEIRS) and hasattr(matplotlib, "rcParams"):
+    if not os.environ.get("MPLBACKEND") and hasattr(matplotlib, "rcParams"):
         matplotlib.rcParams["backend"] = _OURS
         matplotlib.interactive(True)
 

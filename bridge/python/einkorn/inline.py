@@ -7,6 +7,7 @@ the cell left, and ``plt.ioff()`` keeps new ones back until ``plt.show()``.
 """
 
 import io
+import weakref
 
 import matplotlib
 from matplotlib import colors
@@ -34,7 +35,7 @@ _FORMATS = {  # name -> MIME type, matplotlib's name, pixels for one
 _formats = ("png",)
 _options = {"bbox_inches": "tight"}  # of FigureCanvasBase.print_figure
 _closes = True
-_fresh = []  # figures that nobody has shown yet
+_fresh = weakref.WeakSet()  # figures that nobody has shown yet; closed ones may vanish
 _made = False  # has a figure been made since the last flush?
 
 
@@ -115,7 +116,7 @@ class FigureManager(FigureManagerBase):
 
     def show(self):
         """Show the figure (``figure.show()``), unless the end of the cell is going to."""
-        if not (matplotlib.is_interactive() and Gcf.figs.get(self.num) is self):
+        if self.canvas.figure not in _fresh:
             _publish(self.canvas.figure)
 
 
@@ -135,7 +136,7 @@ def new_figure_manager_given_figure(num, figure):
     global _made
     manager = FigureCanvas.new_manager(figure, num)
     if matplotlib.is_interactive():
-        _fresh.append(figure)
+        _fresh.add(figure)
         _made = True
     return manager
 
