@@ -7,17 +7,16 @@ import base64
 import hashlib
 import json
 import os
-import pathlib
 import re
 
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 
-from client import DEADLINE, EINKORN, plain
-from conftest import PYTHON, ROOT
+from client import DEADLINE, EINKORN, ROOT, plain
 
-IPYTHON = str(ROOT / "build" / "ipython-venv" / "bin" / "python")
+PYTHON, IPYTHON = (str(ROOT / "build" / f"{name}-venv" / "bin" / "python")
+                   for name in ("plot", "ipython"))
 COMMANDS = {
     "ipykernel": [IPYTHON, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
     "own": [EINKORN, "kernel", "-f", "{connection_file}", "--python", PYTHON],
@@ -75,6 +74,11 @@ SESSIONS = {
         "plt.figure(figsize=(2, 1)).subplots().text(3, 0.5, 'far outside')",
         "plt.rcParams['figure.dpi'] = 50\nplt.plot([1])",
         "plt.rcdefaults()\nprint(plt.isinteractive())\nplt.plot([1])",
+    ],
+    "settings_of_savefig": [
+        "with plt.rc_context({'savefig.facecolor': 'red', 'savefig.edgecolor': 'red',\n"
+        "                     'savefig.dpi': 20, 'savefig.bbox': None, 'savefig.format': 'pdf'}):\n"
+        "    plt.figure(figsize=(2, 1), linewidth=3).subplots()\n    plt.show()",
     ],
     "ioff": [
         "plt.plot([0])",
