@@ -10,6 +10,7 @@
 #include "bridge/streams.h"
 
 #include "bridge/forked.h"
+#include "bridge/outstream.h"
 #include "bridge/py_compat.h"
 #include "bridge/speaker.h"
 #include "bridge/utf8.h"
@@ -196,34 +197,6 @@ static PyObject *py_writable(PyObject *self, PyObject *unused)
     Py_RETURN_TRUE;
 }
 
-/* What ipykernel's streams have beside Python's: hardly ever asked for, so it is in Python. */
-static const char *const outstream_names[] = {
-    "_is_master_process", "parent_header",  "pub_thread", "register_hook", "reset_thread_parent",
-    "set_thread_parent",  "set_parent",     "session",    "topic",         "echo",
-    "unregister_hook",    "flush_interval",
-};
-
-static PyObject *py_text_getattro(PyObject *self, PyObject *name)
-{
-    PyObject *value = PyObject_GenericGetAttr(self, name);
-    size_t i = 0;
-    if (value != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
-        return value;
-    }
-    while (i < sizeof outstream_names / sizeof *outstream_names &&
-           PyUnicode_CompareWithASCIIString(name, outstream_names[i]) != 0) {
-        i++;
-    }
-    if (i == sizeof outstream_names / sizeof *outstream_names) {
-        return NULL;
-    }
-    PyErr_Clear();
-    PyObject *module = PyImport_ImportModule("einkorn.outstream");
-    value = module != NULL ? PyObject_CallMethod(module, "attribute", "OO", self, name) : NULL;
-    Py_XDECREF(module);
-    return value;
-}
-
 static PyObject *py_text_repr(PyObject *self)
 {
     return PyUnicode_FromFormat("<_einkorn.TextStream name='%s' mode='w' encoding='UTF-8'>",
@@ -307,6 +280,7 @@ static PyGetSetDef text_attributes[] = {
     {"closed", py_get_false, NULL, NULL, NULL},
     {"line_buffering", py_get_true, NULL, NULL, NULL},
     {"write_through", py_get_true, NULL, NULL, NULL},
+    OUTSTREAM_ATTRIBUTES,
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -332,7 +306,6 @@ static PyType_Slot text_slots[] = {
     {Py_tp_methods, text_methods},
     {Py_tp_getset, text_attributes},
     {Py_tp_repr, (void *)py_text_repr},
-    {Py_tp_getattro, (void *)py_text_getattro},
     {0, NULL},
 };
 

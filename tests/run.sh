@@ -2,7 +2,8 @@
 # All tests of Einkorn, on a bare Debian 12, as root or with sudo.
 #
 #   sh tests/run.sh             everything
-#   sh tests/run.sh PART...     some of: unit abi install python e2e clients tools asan fuzz quickstart style
+#   sh tests/run.sh PART...     some of: unit abi install python e2e clients tools ipykernel
+#                               nbclient conformance asan fuzz quickstart style
 #   sh tests/run.sh --long ...  with tests/e2e/chaos in its long form
 #
 # Packages that are missing are installed, Python ones into build/venv and
@@ -20,7 +21,7 @@ if [ "${1:-}" = --long ]; then
     timeout=1200
     shift
 fi
-parts=${*:-style unit abi install python e2e clients tools asan fuzz quickstart}
+parts=${*:-style unit abi install python e2e clients tools ipykernel nbclient conformance asan fuzz quickstart}
 jobs=$(nproc)
 failed=""
 
@@ -91,6 +92,44 @@ part_tools() {
     need_packages tmux && need_venv build/tools-venv tests/requirements-tools.txt && build dev &&
         EINKORN="$PWD/build/dev/bin/einkorn" build/tools-venv/bin/python -m pytest -q \
             -p no:cacheprovider --timeout 120 tests/tools
+}
+
+# need_sources: releases of other projects, for their tests
+need_sources() {
+    if ! cmp -s tests/upstream/sources.txt build/sources/sources.txt; then
+        rm -rf build/sources
+        mkdir -p build/sources
+        build/venv/bin/pip download --quiet --disable-pip-version-check --no-deps \
+            --no-binary ipykernel,nbclient --require-hashes -r tests/upstream/sources.txt \
+            -d build/sources || return 1
+        for archive in build/sources/*.tar.gz; do
+            tar -xzf "$archive" -C build/sources || return 1
+        done
+        cp tests/upstream/sources.txt build/sources/
+    fi
+}
+
+# run_upstream SUITE DIRECTORY TESTS: the tests of another project on Einkorn; what cannot apply
+# is in tests/upstream/SUITE.table
+run_upstream() {
+    need_venv build/ipython-venv tests/requirements-ipython.txt && need_sources && build dev &&
+        (root=$PWD && cd "$2" && PATH="$root/build/ipython-venv/bin:$PATH" \
+            PYTHONPATH="$root/tests/upstream" "$root/build/ipython-venv/bin/python" \
+            -m pytest -q -p no:cacheprovider -p on_einkorn --table "$root/tests/upstream/$1.table" \
+            --einkorn "$root/build/dev/bin/einkorn" -o addopts= -o log_cli=false \
+            -o asyncio_default_fixture_loop_scope=function --timeout "$timeout" -rXf "$3")
+}
+
+part_ipykernel() {
+    run_upstream ipykernel build/sources/ipykernel-7.4.0 tests
+}
+
+part_nbclient() {
+    run_upstream nbclient build/sources/nbclient-0.11.0 tests
+}
+
+part_conformance() {
+    run_upstream conformance . tests/upstream
 }
 
 # The same tests again with sanitizers in both processes. Python's own

@@ -157,3 +157,14 @@ def test_print_in_a_fork_that_begins_inside_it(kernel):
         "        return 'parent' if pid else 'child'\n"
         "print('a', Fork(), 'b')\nif not pid: os._exit(0)")
     assert result.stdout == "a child b\nparent b\n"
+
+
+def test_one_call_is_one_message(kernel):
+    """Issue 6, "Proof": ipykernel sends what one print wrote in one piece, with whatever values."""
+    kernel.run("class Value:\n    def __str__(self): return 'v'\n    __repr__ = __str__")
+    for call, shown in [("print('a', 1, None, sep='-', end='!\\n')", "a-1-None!\n"),
+                        ("print(Value(), 1, Value(), [Value(), 2])", "v 1 v [v, 2]\n"),
+                        ("print(*map(str, range(5000)), sep='\\n')",
+                         "".join(f"{n}\n" for n in range(5000)))]:
+        result = kernel.execute(call)
+        assert [m.content["text"] for m in result.body] == [shown]

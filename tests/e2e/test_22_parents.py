@@ -69,6 +69,7 @@ def said(kernel, msg_id):
 @pytest.mark.parametrize("choose", [
     "parents.set_parent(parent)", "parents.set_thread_parent(parent)",
     "sys.stdout.set_parent(parent)", "sys.stderr.set_thread_parent(parent)",
+    "sys.stdout.parent_header = parent['header']",
     "parents.set_parent(parent['header'])", "parents.set_parent(copy.deepcopy(parent))"])
 def test_a_thread_speaks_for_the_cell_that_it_chooses(kernel, choose):
     """ipykernel's set_parent() and set_thread_parent(), with a message, a copy, a header."""
@@ -142,6 +143,17 @@ def test_the_streams_have_what_those_of_ipykernel_have(kernel):
             for fd, name in ((1, "stdout"), (2, "stderr"))))]
 
 
+def test_user_code_may_put_its_own_there(kernel):
+    """And takes it back by del, as with any attribute."""
+    assert kernel.run(
+        "import sys\nbefore = sys.stdout.set_parent\nsys.stdout.set_parent = 7\n"
+        "print(sys.stdout.set_parent, sys.stderr.set_parent is before)\n"
+        "del sys.stdout.set_parent\nprint(sys.stdout.set_parent is before)\n"
+        "try: del sys.stdout.set_parent\n"
+        "except AttributeError as error: print(error)") == [
+            ("stdout", "7 True\nTrue\nset_parent\n")]
+
+
 def test_a_forked_child_is_not_the_master(kernel):
     assert kernel.run(
         "import os, sys\nsys.stdout._is_master_process()\nif os.fork() == 0:\n"
@@ -149,8 +161,7 @@ def test_a_forked_child_is_not_the_master(kernel):
         "_ = os.wait()") == [("stdout", "False")]
 
 
-def test_they_have_no_other_names_than_before(fresh):
-    """Looking for what is not there imports nothing."""
+def test_looking_for_other_names_loads_nothing(fresh):
     assert fresh.run(
         "import sys\nprint(hasattr(sys.stdout, 'nonsense'), hasattr(sys.stderr, '_ipython_'),\n"
         "      'einkorn.outstream' in sys.modules)") == [("stdout", "False False False\n")]

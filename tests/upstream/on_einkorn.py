@@ -87,6 +87,7 @@ def pytest_configure(config):
     os.environ["JUPYTER_CONFIG_DIR"] = str(root / "config")
     os.environ["IPYTHONDIR"] = str(root / "ipython")
     (root / "ipython" / "profile_default").mkdir(parents=True)  # as everybody has who ran IPython
+    os.environ.pop("PYTHONPATH", None)  # where this plugin lies is no matter of the kernel
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
 
 

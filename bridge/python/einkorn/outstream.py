@@ -1,6 +1,6 @@
 """What ``sys.stdout`` and ``sys.stderr`` of ipykernel have that those of Python have not.
 
-The streams' type asks here for the names that it lists (bridge/streams.c).
+The streams' type asks here for the names that it lists (bridge/outstream.h).
 """
 
 import os
@@ -33,7 +33,6 @@ class _Thread:
         return self
 
 
-_thread = _Thread()
 _hooks = []
 
 
@@ -55,22 +54,41 @@ def _unregister_hook(hook):
     return False
 
 
-_methods = {
+_values = {
     "_is_master_process": _is_master_process,
+    "echo": None,
+    "flush_interval": 0.2,
+    "pub_thread": _Thread(),
     "register_hook": _register_hook,
-    "unregister_hook": _unregister_hook,
+    "reset_thread_parent": parents.reset_thread_parent,
+    "session": None,
     "set_parent": parents.set_parent,
     "set_thread_parent": parents.set_thread_parent,
-    "reset_thread_parent": parents.reset_thread_parent,
+    "unregister_hook": _unregister_hook,
 }
+_put = {}  # (stream, name) -> what user code has put there
 
 
-def attribute(stream, name):
+def get(stream, name):
     """Return the value of an attribute of one of the streams."""
-    if name in _methods:
-        return _methods[name]
+    if (stream, name) in _put:
+        return _put[stream, name]
     if name == "parent_header":
         return _einkorn.parent().get("header", {})
     if name == "topic":
         return b"stream." + stream.name.strip("<>").encode()
-    return {"pub_thread": _thread, "session": None, "echo": None, "flush_interval": 0.2}[name]
+    return _values[name]
+
+
+def set(stream, name, value):
+    """Set one.  As in ipykernel, a parent_header changes in whose name is spoken."""
+    if name == "parent_header":
+        parents.set_parent(value)
+    else:
+        _put[stream, name] = value
+
+
+def delete(stream, name):
+    """Undo a set()."""
+    if _put.pop((stream, name), _put) is _put:
+        raise AttributeError(name)
