@@ -113,19 +113,26 @@ def test_a_cell_may_choose_for_itself_and_the_next_is_not_touched(kernel):
 
 @pytest.mark.parametrize("unknown", ["{}", "{'header': {'msg_id': 'never'}}", "{'header': {}}"])
 def test_a_request_that_nobody_sent_is_ignored(kernel, unknown):
-    kernel.run("from einkorn import parents")
+    """Who chose another one before speaks for that one on."""
+    first = kernel.execute(FIRST)
     assert kernel.run(f"parents.set_parent({unknown}); print('here')") == [("stdout", "here\n")]
+    assert kernel.run(
+        f"parents.set_parent(parent); parents.set_parent({unknown}); print('there')") == []
+    assert said(kernel, first.reply.parent_id) == "there\n"
 
 
 def test_the_last_message_of_control_and_the_routing_frames(kernel):
     """ipykernel's get_parent("control") and _parent_ident, also of what never reached Python."""
     kernel.run("from einkorn import parents")
-    asked = kernel.kernel_info("control").parent_id
+    other = kernel.connect(identity=b"other")
+    other.welcome()
+    asked = other.kernel_info("control").parent_id
     result = kernel.execute("p = parents.get_parent('control')\n"
                             "print(p['msg_id'], p['header']['msg_type'])\n"
                             "print(parents.get_ident('control'), parents.get_ident())")
-    frames = [kernel.identity]
-    assert result.stdout == f"{asked} kernel_info_request\n{frames} {frames}\n"
+    assert result.stdout == f"{asked} kernel_info_request\n[b'other'] {[kernel.identity]}\n"
+    kernel.welcome()  # the other's, which everybody gets, as all that is said on iopub
+    kernel.iopub(asked)
 
 
 # --- the streams of ipykernel ------------------------------------------------------------
