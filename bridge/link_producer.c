@@ -103,6 +103,13 @@ static void ring_bell(struct link_producer *self)
     }
 }
 
+/* For the milliseconds that the kernel dozes: output, of which more may come at once. */
+static bool can_wait(uint32_t kind)
+{
+    uint32_t what = kind & LINK_KIND_MASK;
+    return what == LINK_STREAM || what == LINK_PUBLISH;
+}
+
 /*
  * Shows everything up to head. The order matters: the kernel says what it will
  * do and then looks at head; we move head and then look at what it will do.
@@ -112,8 +119,7 @@ static void publish(struct link_producer *self, uint32_t kind)
     struct link_page *page = self->memory.page;
     atomic_store(&page->head, self->head);
     uint32_t attention = atomic_load(&page->attention);
-    if (attention == LINK_ASLEEP ||
-        (attention == LINK_DOZING && (kind & LINK_KIND_MASK) != LINK_STREAM)) {
+    if (attention == LINK_ASLEEP || (attention == LINK_DOZING && !can_wait(kind))) {
         ring_bell(self);
     }
 }

@@ -12,7 +12,7 @@ struct kernel;
 
 enum {
     DOOR_WAIT_US = 100,  /* how long the answer to a request is waited for, at once */
-    DOOR_DOZE_MS = 5,    /* how long after the last record the ring is looked at by timer */
+    DOOR_DOZE_MS = 2,    /* how long after the last record the ring is looked at by timer */
     DOOR_SLICE_US = 250, /* how long records are handled before sockets are looked at */
     DOOR_BACKLOG_MS = 5, /* how often a full backlog is looked at */
     DOOR_QUIET_MS = 250, /* a worker that said nothing so long has stopped for now */

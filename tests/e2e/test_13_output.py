@@ -365,6 +365,18 @@ def test_order_of_a_burst(kernel):
     assert kernel.run(code) == wanted
 
 
+def test_what_is_displayed_in_turn_is_seen_while_the_cell_waits(kernel, tmp_path):
+    """No bell rings for the second one; the kernel looks by itself. The cell ends when it was seen."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    code = f"for i in range(3): display(i)\nx = open({str(gate)!r}).read()"
+    msg_id = kernel.send_execute(code)
+    seen = [kernel.take("iopub", lambda m: m.type == "display_data") for _ in range(3)]
+    assert [m.content["data"]["text/plain"] for m in seen] == ["0", "1", "2"]
+    gate.write_text("x")
+    assert kernel.finish_execute(msg_id, code).outputs == []
+
+
 # --- progress bars -------------------------------------------------------------------------
 
 

@@ -257,7 +257,7 @@ static const struct {
 } bell_rules[] = {
     {LINK_AWAKE, LINK_STREAM, false},  {LINK_AWAKE, LINK_DONE, false},
     {LINK_DOZING, LINK_STREAM, false}, {LINK_DOZING, LINK_STREAM | LINK_STDERR, false},
-    {LINK_DOZING, LINK_DONE, true},    {LINK_DOZING, LINK_PUBLISH, true},
+    {LINK_DOZING, LINK_DONE, true},    {LINK_DOZING, LINK_PUBLISH, false},
     {LINK_DOZING, LINK_ASK, true},     {LINK_DOZING, LINK_READY, true},
     {LINK_DOZING, LINK_LOOKUP, true},  {LINK_ASLEEP, LINK_LOOKUP, true},
     {LINK_ASLEEP, LINK_STREAM, true},  {LINK_ASLEEP, LINK_DONE, true},
