@@ -105,7 +105,7 @@ struct link_large {
 
 /* What the kernel will do next; the producer reads it to decide on the bell. */
 enum link_attention {
-    LINK_AWAKE = 0, /* looks at the ring again by itself, at once: no bell */
+    LINK_AWAKE = 0,  /* looks at the ring again by itself, at once: no bell */
     LINK_DOZING = 1, /* looks again by timer within milliseconds: no bell for STREAM and PUBLISH */
     LINK_ASLEEP = 2, /* has no timer: bell for every record */
 };

@@ -7,9 +7,9 @@
  * A cell has the time that --cell-timeout gives, and the handler of a comm message
  * that of --comm-timeout, or else the cell's; waiting for input counts. Then it is
  * interrupted, which its stderr tells, and where it has not ended
- * TIME_LIMIT_GRACE_MS later, the worker is killed with its children. Completion and the other look-ups, which run the
- * code of the user's objects, have TIME_LIMIT_LOOKUP_MS and are interrupted then,
- * and again each time that long until they end; they are not worth a kill.
+ * TIME_LIMIT_GRACE_MS later, the worker is killed with its children. Completion and the other
+ * look-ups, which run the code of the user's objects, have TIME_LIMIT_LOOKUP_MS and are interrupted
+ * then, and again each time that long until they end; they are not worth a kill.
  */
 
 #include <stdbool.h>
