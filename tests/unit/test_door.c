@@ -343,10 +343,15 @@ Test(door, it_is_looked_at_by_timer_after_text_and_not_after_the_end_of_a_cell)
     stage_say_done(&stage, 1, "ok");
     door_start(stage.kernel);
     cr_assert_eq(lane_running(&stage.kernel->lane), 0);
+    while (attention(&stage) == LINK_AWAKE) {
+        stage_turn(&stage); /* where others had the processor for the whole slice */
+    }
     cr_assert_eq(attention(&stage), LINK_ASLEEP);
     cr_assert_eq(stage.kernel->door_timer, -1);
-    stage_say_text(&stage, 1, "from a thread");
-    door_start(stage.kernel);
+    do {
+        stage_say_text(&stage, 1, "from a thread");
+        door_start(stage.kernel);
+    } while (attention(&stage) == LINK_AWAKE);
     cr_assert_eq(attention(&stage), LINK_DOZING);
     cr_assert_neq(stage.kernel->door_timer, -1);
     stage_release(&stage);
