@@ -179,8 +179,8 @@ def test_no_descriptor_is_left(kernel):
 def test_the_shell_is_the_users(kernel):
     """IPython looks once for a session; here a changed $SHELL counts."""
     kernel.run("import os\nbefore = os.environ['SHELL']")
-    assert kernel.run("os.environ['SHELL'] = '/bin/sh'\n!echo $0") == [("stdout", "/bin/sh\r\n")]
-    assert kernel.run("%sx echo $0")[0][1] == {"text/plain": "['/bin/sh']"}
+    assert kernel.run("os.environ['SHELL'] = '/bin/sh'\n!echo $$0") == [("stdout", "/bin/sh\r\n")]
+    assert kernel.run("%sx echo $$0")[0][1] == {"text/plain": "['/bin/sh']"}
     failed = kernel.fail("os.environ['SHELL'] = '/nowhere/sh'\n!echo hi")
     assert failed.reply.content["evalue"] == '"/nowhere/sh" shell not found'
     kernel.run("os.environ['SHELL'] = before")
