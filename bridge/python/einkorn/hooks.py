@@ -52,6 +52,7 @@ def start(namespace):
     after_import("getpass", stdin.patch_getpass)
     after_import("bdb", _on_bdb)
     after_import("comm", _on_comm)
+    after_import("ipykernel.ipkernel", _on_ipkernel)
     after_import("multiprocessing.spawn", _on_spawn)
     ipython = settings.SHELL != "plain" and loading.install(_names)
     if not ipython:
@@ -75,6 +76,11 @@ def _on_comm(module):
     from .comms import patch_comm
 
     patch_comm(module)
+
+
+def _on_ipkernel(module):
+    if "comm" in sys.modules:  # the real one has just led it to comms of its own
+        _on_comm(sys.modules["comm"])
 
 
 def _on_spawn(module):

@@ -63,13 +63,13 @@ def version():
 
 
 def _offers(attribute):
-    """Whether IPython may have an attribute: a word of its own text, or one of its modules."""
+    """Whether IPython may have an attribute: a longer word of its text, or one of its modules."""
     global _words
     if _words is None:
         import re  # `site` or the user has it, as a rule
 
         with open(sys.modules["IPython"].__file__, encoding="utf-8") as file:
-            _words = set(re.findall(r"\w+", file.read()))
+            _words = set(re.findall(r"\w{4,}", file.read()))
     path = sys.modules["IPython"].__path__
     return attribute in _words or PathFinder.find_spec(attribute, path) is not None
 
