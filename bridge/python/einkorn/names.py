@@ -9,6 +9,7 @@ session's would never end).  As soon as the user binds
 """
 
 import builtins
+import os
 
 import _einkorn
 
@@ -30,6 +31,8 @@ class Names:
         leave = Exit()
         namespace.update({"In": self._inputs, "Out": self._outputs, "exit": leave, "quit": leave})
         namespace.update({"_": "", "__": "", "___": "", "_i": "", "_ii": "", "_iii": ""})
+        if "JPY_SESSION_NAME" in os.environ:  # the notebook's path, from jupyter_server
+            namespace["__session__"] = os.environ["JPY_SESSION_NAME"]
 
     def input(self, count, code):
         """Note ``code`` (str) as the input of cell ``count`` (from 1)."""

@@ -12,8 +12,8 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from traitlets import Any, Bool, CBytes
 
-from . import parents
-from .session import PUB_SOCKET, SESSION
+from .. import parents
+from .session import PUB_SOCKET, SESSION, message
 
 
 class _Speaks:
@@ -22,7 +22,7 @@ class _Speaks:
     @property
     def parent_header(self):
         """The header of the request in whose name this thread or task speaks."""
-        return parents.current().get("header", {})
+        return parents.get_parent().get("header", {})
 
     def set_parent(self, parent):
         """Speak for another request from now on: see shell.set_parent."""
@@ -58,12 +58,12 @@ class _Speaks:
 
     def _send(self, msg_type, content):
         if self._hooks:
-            message = parents.message(msg_type, content)
+            made = message(msg_type, content)
             for hook in self._hooks:
-                message = hook(message)
-                if message is None:
+                made = hook(made)
+                if made is None:
                     return
-            msg_type, content = message["msg_type"], message["content"]
+            msg_type, content = made["msg_type"], made["content"]
         _einkorn.publish(msg_type, content)
 
 

@@ -13,8 +13,7 @@ import _einkorn
 from traitlets import Any, Dict, Instance, Unicode, default
 from traitlets.config import SingletonConfigurable
 
-from .. import __version__
-from . import parents
+from .. import __version__, parents
 from .session import PUB_SOCKET, SESSION
 
 
@@ -59,9 +58,9 @@ class Kernel(SingletonConfigurable):
     def get_parent(self, channel=None):
         """Return the whole message in whose name the caller speaks, an empty dict for none.
 
-        ``channel`` is "shell" or "control"; {} where the caller's came over the other one.
+        With ``channel`` "control": the last one that came there, of which the header is known.
         """
-        return parents.current()
+        return parents.get_parent(channel)
 
     def set_parent(self, ident, parent, channel="shell"):
         """Have this thread speak for another request (dict, a whole message) from now on."""
@@ -73,8 +72,7 @@ class Kernel(SingletonConfigurable):
 
     @property
     def _parent_ident(self):
-        identity = str(self.get_parent().get("header", {}).get("session", "")).encode()
-        return {"shell": [identity], "control": [identity]}
+        return {channel: parents.get_ident(channel) for channel in ("shell", "control")}
 
     # What goes out.
 

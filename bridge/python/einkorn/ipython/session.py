@@ -6,12 +6,49 @@ runner.  jupyter_client's Session is not needed for that, and is not imported.
 """
 
 import os
+from contextvars import copy_context
 
 import _einkorn
 
-from . import parents
+from .. import parents
 
 _DELIMITER = b"<IDS|MSG>"
+
+
+def message(msg_type, content):
+    """Return a message as hooks see one: its header is what the kernel will make anew."""
+    import datetime
+
+    parent = parents.get_parent().get("header", {})
+    header = {
+        "msg_id": os.urandom(16).hex(),
+        "msg_type": msg_type,
+        "username": parent.get("username", ""),
+        "session": parent.get("session", ""),
+        "date": datetime.datetime.now(datetime.timezone.utc),
+        "version": "5.4",
+    }
+    return {
+        "header": header,
+        "msg_id": header["msg_id"],
+        "msg_type": msg_type,
+        "parent_header": parent,
+        "content": content,
+        "metadata": {},
+    }
+
+
+def _publish(parent, *message):
+    """Send a message in the name of a request, known by its header; {}: of the caller's."""
+    if parent and parent.get("msg_id") != parents.get_parent().get("msg_id"):
+        copy_context().run(_publish_for, parent, message)
+    else:
+        _einkorn.publish(*message)
+
+
+def _publish_for(parent, message):
+    parents.set_parent(parent)  # in a context of its own: nothing is to be put back
+    _einkorn.publish(*message)
 
 
 class Session:
@@ -29,12 +66,12 @@ class Session:
     @property
     def session(self):
         """The name of the client's session."""
-        return parents.current().get("header", {}).get("session", "")
+        return parents.get_parent().get("header", {}).get("session", "")
 
     @property
     def username(self):
         """The name of the client's user."""
-        return parents.current().get("header", {}).get("username", "")
+        return parents.get_parent().get("header", {}).get("username", "")
 
     @property
     def msg_id(self):
@@ -43,16 +80,16 @@ class Session:
 
     def msg_header(self, msg_type):
         """Return the header of a new message."""
-        return parents.message(msg_type, {})["header"]
+        return message(msg_type, {})["header"]
 
     def msg(self, msg_type, content=None, parent=None, header=None, metadata=None):
         """Return a new message (dict); ``send`` takes it."""
-        message = parents.message(msg_type, {} if content is None else content)
-        message["header"].update(header or {})
-        message["metadata"].update(metadata or {})
+        made = message(msg_type, {} if content is None else content)
+        made["header"].update(header or {})
+        made["metadata"].update(metadata or {})
         if parent is not None:
-            message["parent_header"] = parent.get("header", parent)
-        return message
+            made["parent_header"] = parent.get("header", parent)
+        return made
 
     def send(
         self, stream, msg_or_type, content=None, parent=None, ident=None,
@@ -68,15 +105,13 @@ class Session:
         if not isinstance(stream, PubSocket):
             raise TypeError(f"only the kernel's iopub_socket can be sent to from here, not {stream!r}")
         if isinstance(msg_or_type, dict):
-            message = msg_or_type
-            buffers = buffers or message.get("buffers")
+            sent = msg_or_type
+            buffers = buffers or sent.get("buffers")
         else:
-            message = self.msg(msg_or_type, content, parent, header, metadata)
-        with parents.speaking_for(message.get("parent_header")):
-            _einkorn.publish(
-                message["header"]["msg_type"], message["content"], message["metadata"], buffers
-            )
-        return message
+            sent = self.msg(msg_or_type, content, parent, header, metadata)
+        kind = sent["header"]["msg_type"]
+        _publish(sent.get("parent_header"), kind, sent["content"], sent["metadata"], buffers)
+        return sent
 
 
 class PubSocket:
@@ -89,8 +124,7 @@ class PubSocket:
         frames = [bytes(frame) for frame in msg_parts]
         start = frames.index(_DELIMITER) + 2
         header, parent, metadata, content = (json.loads(frame) for frame in frames[start : start + 4])
-        with parents.speaking_for(parent):
-            _einkorn.publish(header["msg_type"], content, metadata, frames[start + 4 :])
+        _publish(parent, header["msg_type"], content, metadata, frames[start + 4 :])
 
     def flush(self, *_arguments, **_keywords):
         """Nothing waits here."""

@@ -19,8 +19,8 @@ from IPython.core.payload import PayloadManager
 from IPython.utils.text import LSString, SList
 from traitlets import Any, CBool, Instance, Type, default
 
-from .. import errors, tasks
-from . import parents, shim, system
+from .. import errors, parents, tasks
+from . import shim, system
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
 from .history import HistoryManager
@@ -190,7 +190,7 @@ class ZMQInteractiveShell(InteractiveShell):
 
     def get_parent(self):
         """Return the whole message in whose name the caller speaks."""
-        return parents.current()
+        return parents.get_parent()
 
     def set_parent(self, parent):
         """Speak, in this thread or task, in the name of another request (a message) from now on."""
