@@ -9,7 +9,9 @@
 #include "bridge/answer.h"
 
 #include "bridge/cell.h"
+#include "bridge/forked.h"
 #include "bridge/gate.h"
+#include "bridge/half.h"
 #include "bridge/json_text.h"
 #include "bridge/mapped.h"
 #include "bridge/py_compat.h"
@@ -128,11 +130,11 @@ static const struct {
 /* ---- asking ---------------------------------------------------------------------- */
 
 /* -> what the hook returned, or NULL. */
-static PyObject *py_call_hook(const char *name, PyObject *arguments)
+static PyObject *py_call_hook(const char *name, PyObject *context, PyObject *arguments)
 {
     PyObject *hooks = PyImport_ImportModule("einkorn.hooks");
     PyObject *hook = hooks != NULL ? PyObject_GetAttrString(hooks, name) : NULL;
-    PyObject *run = hook != NULL ? PyObject_GetAttrString(speaker_context_b(), "run") : NULL;
+    PyObject *run = hook != NULL ? PyObject_GetAttrString(context, "run") : NULL;
     PyObject *first = run != NULL ? PyTuple_Pack(1, hook) : NULL;
     PyObject *all = first != NULL ? PySequence_Concat(first, arguments) : NULL;
     PyObject *value = all != NULL ? PyObject_CallObject(run, all) : NULL;
@@ -145,10 +147,12 @@ static PyObject *py_call_hook(const char *name, PyObject *arguments)
 }
 
 /* The content of the reply. -> 0, or -1 with what went wrong set. */
-static int py_ask(size_t question, const struct link_request *request, struct buffer *ret_content)
+static int py_ask(size_t question, const struct link_request *request, PyObject *context,
+                  struct buffer *ret_content)
 {
     PyObject *arguments = questions[question].py_arguments(request);
-    PyObject *value = arguments != NULL ? py_call_hook(questions[question].hook, arguments) : NULL;
+    PyObject *value =
+        arguments != NULL ? py_call_hook(questions[question].hook, context, arguments) : NULL;
     int error = value != NULL ? 0 : -1;
     if (value == Py_None) {
         buffer_put_text(ret_content, "{\"status\":\"ok\"}"); /* a comm message: no reply */
@@ -170,12 +174,15 @@ static int py_answer_question(const struct port *port, const struct link_request
         return -1;
     }
     gate_arm();
-    int error = py_ask(question, request, &content);
+    int error = py_ask(question, request, speaker_context_b(), &content);
     PyObject *problem = error != 0 ? py_exception_take() : NULL;
     if (py_gate_disarm() != 0) {
         PyObject *late = py_exception_take();
         Py_XDECREF(problem);
         problem = late;
+    }
+    if (forked_is_child()) {
+        py_forked_end(problem, half_hook_b(HOOK_DESCRIBE));
     }
     if (problem != NULL) {
         struct buffer members = BUFFER_INIT;
@@ -196,17 +203,77 @@ static int py_answer_question(const struct port *port, const struct link_request
     return error;
 }
 
-int py_answer(const struct port *port, const struct link_request *request)
+enum { QUESTIONS = sizeof questions / sizeof *questions };
+
+/* -> its place in the table, or QUESTIONS. */
+static size_t find_question(const struct link_request *request)
 {
     const struct link_parts *parts = &request->parts;
-    size_t n = sizeof questions / sizeof *questions;
     size_t i = 0;
-    while (i < n &&
+    while (i < QUESTIONS &&
            !(parts->count > PART_CONTENT && slice_is(parts->part[PART_TYPE], questions[i].type))) {
         i++;
     }
-    if (i == n) {
+    return i;
+}
+
+int py_answer(const struct port *port, const struct link_request *request)
+{
+    size_t i = find_question(request);
+    if (i == QUESTIONS) {
         return 0;
     }
     return py_answer_question(port, request, i) == 0 ? 1 : -1;
+}
+
+/* ---- while another request runs ------------------------------------------------ */
+
+/* It stays armed, and its event loop and files stay as they are. -> what was raised, or NULL. */
+static PyObject *py_ask_within(size_t question, const struct link_request *request,
+                               PyObject *context, struct speaker *speaker)
+{
+    struct buffer content = BUFFER_INIT;
+    PyObject *problem = NULL;
+    if (py_ask(question, request, context, &content) != 0) {
+        problem = py_exception_take();
+    }
+    buffer_release(&content);
+    if (py_cell_flush(speaker) != 0) {
+        Py_XDECREF(problem);
+        problem = py_exception_take();
+    }
+    return problem;
+}
+
+int py_answer_within(const struct port *port, const struct link_request *request)
+{
+    size_t i = find_question(request);
+    if (i == QUESTIONS) {
+        return 0;
+    }
+    const struct parent_text text = text_of(request);
+    struct speaker *before = NULL;
+    PyObject *context = PyObject_CallMethod(speaker_context_b(), "copy", NULL);
+    struct speaker *speaker =
+        context != NULL ? py_speaker_begin_within(port, request->number, &text, context, &before)
+                        : NULL;
+    if (speaker == NULL) {
+        Py_XDECREF(context);
+        return -1;
+    }
+    PyObject *problem = py_ask_within(i, request, context, speaker);
+    if (forked_is_child()) {
+        py_forked_end(problem, half_hook_b(HOOK_DESCRIBE));
+    }
+    int error =
+        port->py_done(request->number, slice_of("{\"status\":\"ok\"}"), slice_of("{}"), "ok");
+    py_speaker_back(before);
+    Py_DECREF(context);
+    if (error == 0 && problem != NULL &&
+        PyErr_GivenExceptionMatches(problem, PyExc_KeyboardInterrupt)) {
+        PyErr_SetObject((PyObject *)Py_TYPE(problem), problem);
+        error = -1;
+    }
+    Py_XDECREF(problem);
+    return error == 0 ? 1 : -1;
 }

@@ -20,4 +20,13 @@
  */
 int py_answer(const struct port *port, const struct link_request *request);
 
+/*
+ * The same for one that came while another request runs. Its code runs in a copy
+ * of the cells' context, for the running request is in that one. What it raises is
+ * dropped (a comm's handler that fails is shown where it is called), but for an
+ * interrupt, which was meant for the running request.
+ * -> 1: answered; 0: no such type; -1 with an exception, KeyboardInterrupt among them.
+ */
+int py_answer_within(const struct port *port, const struct link_request *request);
+
 #endif

@@ -7,11 +7,14 @@
 #include "bridge/api.h"
 
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "bridge/code.h"
 #include "bridge/forked.h"
 #include "bridge/gate.h"
 #include "bridge/link.h"
+#include "bridge/loop.h"
 #include "bridge/murmur.h"
 #include "bridge/port_link.h"
 #include "bridge/py_json.h"
@@ -296,6 +299,32 @@ static PyObject *py_payload(PyObject *self, PyObject *item)
     Py_RETURN_NONE;
 }
 
+static PyObject *py_comms(PyObject *self, PyObject *only_one)
+{
+    (void)self;
+    size_t handled = 0;
+    if (py_refuse_child() != 0) {
+        return NULL;
+    }
+    if (syscall(SYS_gettid) != getpid()) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "comm messages are handled in the main thread only, where cells run");
+        return NULL;
+    }
+    int more = py_loop_comms(PyObject_IsTrue(only_one) > 0, &handled);
+    if (more < 0) {
+        return NULL;
+    }
+    return Py_BuildValue("(nO)", (Py_ssize_t)handled, more > 0 ? Py_True : Py_False);
+}
+
+static PyObject *py_request_fd(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyLong_FromLong(port_link_fd());
+}
+
 static PyObject *py_encode(PyObject *self, PyObject *value)
 {
     (void)self;
@@ -398,6 +427,11 @@ PyMethodDef api_methods[] = {
     {"payload", py_payload, METH_O,
      "payload(item, /)\n--\n\nAdds to the payload of the current cell's reply, in place of what "
      "has the same source."},
+    {"comms", py_comms, METH_O,
+     "comms(only_one, /)\n--\n\nHandles the comm messages that have come while this request runs, "
+     "or the next one. -> how many, and whether more may come. Main thread only."},
+    {"request_fd", py_request_fd, METH_NOARGS,
+     "request_fd()\n--\n\nThe fd that is readable when comms() is worth a call."},
     {"encode", py_encode, METH_O,
      "encode(value, /)\n--\n\nThe value as JSON text, as publish() writes it."},
     {"murmur2", py_murmur2, METH_VARARGS,

@@ -296,6 +296,24 @@ void py_cell_finish(struct speaker *speaker)
     }
 }
 
+int py_cell_flush(struct speaker *speaker)
+{
+    int error = py_streams_flush_others();
+    PyObject *problem = error != 0 ? py_exception_take() : NULL;
+    py_flush_stdio();
+    if (py_speaker_end(speaker) != 0 && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        Py_XDECREF(problem);
+        problem = py_exception_take();
+    }
+    PyErr_Clear();
+    if (problem == NULL) {
+        return 0;
+    }
+    PyErr_SetObject((PyObject *)Py_TYPE(problem), problem);
+    Py_DECREF(problem);
+    return -1;
+}
+
 static int py_reply(const struct cell *self, struct speaker *speaker, const struct outcome *outcome)
 {
     bool failed = outcome->error.n > 0;

@@ -41,4 +41,10 @@ void py_cell_describe(PyObject *problem, struct buffer *members);
 /* Sends all that was written in the speaker's name, before the reply. */
 void py_cell_finish(struct speaker *speaker);
 
+/*
+ * The same for a request within another one, which goes on. -> 0, -1: with the exception
+ * of a signal's handler set.
+ */
+int py_cell_flush(struct speaker *speaker);
+
 #endif

@@ -33,7 +33,7 @@
 #include "bridge/slice.h"
 
 enum {
-    LINK_VERSION = 3,
+    LINK_VERSION = 4,
     LINK_PAGE_SIZE = 64 << 10,  /* the shared page's room: the largest page size of Linux */
     LINK_RING_SIZE = 4 << 20,   /* bytes; a power of two */
     LINK_AREA_SIZE = 2 << 20,   /* bytes of the area */
@@ -76,6 +76,7 @@ enum link_kind {
                          "ok" | "error" | "exit" (ok, and exit() was called: the kernel ends) */
     LINK_LOOKUP = 7,  /* what does the kernel know of a request? parts: serial (8 bytes) of the
                          ANSWER, which is an object as text, "control" | "message", its msg_id */
+    LINK_BEGIN = 8,   /* a COMM is taken up: it has the word until its DONE; no parts */
     LINK_KIND_END
 };
 enum {
@@ -127,6 +128,8 @@ struct link_page {
     _Atomic uint64_t pipe_taken[2];             /* kernel: bytes it has read from fd 1, fd 2 */
 
     alignas(64) _Atomic uint64_t area_taken; /* worker: requests it has copied out of the area */
+
+    alignas(64) _Atomic uint64_t comm_last; /* kernel: number of the last COMM; 0: none yet */
 
     /* An interrupt: the kernel stores the request's number, then a serial that counts up. */
     alignas(64) _Atomic uint64_t interrupt_number; /* kernel: the request to interrupt */
@@ -356,10 +359,12 @@ bool link_consumer_rest(struct link_consumer *self, enum link_attention attentio
 /* ---- requests, kernel → worker ------------------------------------------------ */
 
 enum link_request_kind {
+    LINK_NEXT = 0,  /* to the reader only: a COMM, or a SHELL if none has come */
     LINK_SHELL = 1, /* one at a time per lane; parts: type, header, metadata, content, buffers… */
     LINK_ANSWER =
         2, /* overtakes; number: the ASK's serial; parts: "ok"|"eof"|"error", value or text */
-    LINK_COMM = 3,   /* overtakes, if no execute_request stands before it; parts as SHELL */
+    LINK_COMM = 3,   /* overtakes, if no execute_request stands before it; numbers grow; parts as
+                        SHELL. The next SHELL comes when all of them are DONE */
     LINK_URGENT = 4, /* overtakes everything (debugger, subshells); parts as SHELL */
     LINK_REQUEST_END
 };
@@ -457,7 +462,7 @@ void link_reader_release(struct link_reader *self);
 int link_reader_fd(const struct link_reader *self);
 
 /*
- * Waits for the next request of a kind: SHELL, COMM, URGENT in their order
+ * Waits for the next request of a kind: NEXT, SHELL, COMM, URGENT in their order
  * (number is 0), an ANSWER by its number. `wait` as in the producer: a signal
  * ends the sleep, `resume` decides. A signal that comes in the few instructions
  * before the sleep does not end it: whoever must be heard sends it again.
@@ -474,6 +479,12 @@ int link_reader_wait(struct link_reader *self, enum link_request_kind kind, uint
  */
 int link_reader_poll(struct link_reader *self, enum link_request_kind kind, uint64_t number,
                      struct link_request **ret_request);
+
+/*
+ * Files what has come, without waiting. -> whether the end has, too: what is filed
+ * stands before it.
+ */
+bool link_reader_has_ended(struct link_reader *self);
 
 /* Nobody waits for this answer any more: drops it, now or when it comes. */
 void link_reader_forget(struct link_reader *self, uint64_t number);

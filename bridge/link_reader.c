@@ -112,6 +112,9 @@ static void ring_or_hush(struct link_reader *self)
 static struct link_request *unfile(struct link_reader *self, enum link_request_kind kind,
                                    uint64_t number)
 {
+    if (kind == LINK_NEXT) {
+        kind = self->queue[LINK_COMM] != NULL ? LINK_COMM : LINK_SHELL;
+    }
     for (struct link_request **p = &self->queue[kind]; *p != NULL; p = &(*p)->next) {
         struct link_request *request = *p;
         if (number == 0 || request->number == number) {
@@ -311,6 +314,13 @@ static int sleep_for_input(const struct link_reader *self)
     return poll(&fd, 1, -1) < 0 && errno == EINTR ? -EINTR : LOOK_AGAIN;
 }
 
+static bool is_wanted(struct wanted wanted, const struct link_request *request)
+{
+    bool kind = wanted.kind == LINK_NEXT ? request->kind == LINK_SHELL || request->kind == LINK_COMM
+                                         : request->kind == wanted.kind;
+    return kind && (wanted.number == 0 || wanted.number == request->number);
+}
+
 /* Reads what there is, up to one request. The one that is wanted does not go by the queues. */
 static int read_one(struct link_reader *self, struct wanted wanted, bool may_sleep,
                     struct link_request **ret_request)
@@ -324,8 +334,7 @@ static int read_one(struct link_reader *self, struct wanted wanted, bool may_sle
     }
     pthread_mutex_lock(&self->mutex);
     self->reading = false;
-    if (request != NULL && request->kind == wanted.kind &&
-        (wanted.number == 0 || wanted.number == request->number)) {
+    if (request != NULL && is_wanted(wanted, request)) {
         *ret_request = request;
     } else if (request != NULL) {
         file_request(self, request);
@@ -391,6 +400,19 @@ int link_reader_wait(struct link_reader *self, enum link_request_kind kind, uint
     }
     (void)link_hold_resume(&hold, false);
     return r;
+}
+
+bool link_reader_has_ended(struct link_reader *self)
+{
+    const struct wanted nothing = {LINK_REQUEST_END, 0};
+    struct link_request *none = NULL;
+    pthread_mutex_lock(&self->mutex);
+    while (self->end == 0 && !self->reading &&
+           read_one(self, nothing, false, &none) == LOOK_AGAIN) {
+    }
+    bool ended = self->end != 0;
+    pthread_mutex_unlock(&self->mutex);
+    return ended;
 }
 
 void link_reader_forget(struct link_reader *self, uint64_t number)

@@ -83,8 +83,9 @@ static int put_large(struct link_sender *self, struct link_request_header header
     return r;
 }
 
-int link_sender_put(struct link_sender *self, enum link_request_kind kind, uint32_t count,
-                    uint64_t number, const struct slice *part, size_t parts)
+/* Puts a request on its way, whichever is the cheapest. */
+static int put(struct link_sender *self, enum link_request_kind kind, uint32_t count,
+               uint64_t number, const struct slice *part, size_t parts)
 {
     struct link_frame frame;
     struct link_request_header header = {.kind = kind, .count = count, .number = number};
@@ -114,6 +115,16 @@ int link_sender_put(struct link_sender *self, enum link_request_kind kind, uint3
         buffer_put_slice(&self->bytes, part[i]);
     }
     return link_sender_flush(self);
+}
+
+int link_sender_put(struct link_sender *self, enum link_request_kind kind, uint32_t count,
+                    uint64_t number, const struct slice *part, size_t parts)
+{
+    int r = put(self, kind, count, number, part, parts);
+    if (r == 0 && kind == LINK_COMM && self->memory.page != NULL) {
+        atomic_store(&self->memory.page->comm_last, number);
+    }
+    return r;
 }
 
 /* The socket has taken everything. */

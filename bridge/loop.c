@@ -20,6 +20,8 @@
 #include "bridge/py_compat.h"
 #include "bridge/xalloc.h"
 
+static uint64_t last_comm; /* number of the last LINK_COMM that was taken up */
+
 /* Parts of a LINK_SHELL request. */
 enum { PART_TYPE, PART_HEADER, PART_METADATA, PART_CONTENT };
 
@@ -178,22 +180,35 @@ static int py_next(struct link_request **ret_request)
 {
     int error;
     do {
-        error = port_link_poll(ret_request);
+        error = port_link_poll(LINK_NEXT, ret_request);
     } while (error == -EAGAIN && py_idle() > 0);
     if (error != -EAGAIN) {
         return error;
     }
-    error = py_port_link_wait(ret_request);
+    error = py_port_link_wait(LINK_NEXT, ret_request);
     if (error == LINK_EINTERRUPTED) {
         py_drop_idle_exception();
     }
     return error;
 }
 
+/* A comm message that came while something else ran: now the word is its. */
+static int py_begin(const struct link_request *request)
+{
+    if (request->kind != LINK_COMM) {
+        return 0;
+    }
+    last_comm = request->number;
+    return port_link.py_begin(request->number);
+}
+
 static int py_serve(struct link_request *request)
 {
     xalloc_reserve();
     int error = py_gate_request(request->number);
+    if (error == 0) {
+        error = py_begin(request);
+    }
     if (error == 0) {
         error = py_dispatch(request);
     }
@@ -205,6 +220,59 @@ static int py_serve(struct link_request *request)
     return error;
 }
 
+/* ---- comm messages while a request runs ------------------------------------------ */
+
+static int py_serve_within(struct link_request *request)
+{
+    int error = py_begin(request);
+    if (error == 0 && request->error != 0) {
+        error = py_refuse_lost(request);
+    } else if (error == 0) {
+        int answered = py_answer_within(&port_link, request);
+        error = answered > 0    ? 0
+                : answered == 0 ? py_refuse_type(request, request->parts.part[PART_TYPE])
+                                : -1;
+    }
+    link_request_destroy(&request);
+    return error;
+}
+
+/* The next one, for which `only_one` does not wait. -> as link_reader_wait. */
+static int py_next_comm(bool only_one, uint64_t until, struct link_request **ret_request)
+{
+    if (!only_one && last_comm >= until) {
+        return -EAGAIN;
+    }
+    if (port_link_has_ended()) { /* the kernel ends, and has answered for them */
+        return LINK_ECLOSED;
+    }
+    return only_one ? port_link_poll(LINK_COMM, ret_request)
+                    : py_port_link_wait(LINK_COMM, ret_request);
+}
+
+int py_loop_comms(bool only_one, size_t *ret_handled)
+{
+    static unsigned depth;
+    uint64_t until = atomic_load(&port_link_page()->comm_last);
+    struct link_request *request = NULL;
+    size_t handled = 0;
+    int error = depth < LOOP_WITHIN_MAX ? 0 : -EAGAIN;
+    depth++;
+    while (error == 0) {
+        error = py_next_comm(only_one, until, &request);
+        if (error == 0) {
+            handled++;
+            error = py_serve_within(request) != 0 ? LINK_EINTERRUPTED : only_one ? -EAGAIN : 0;
+        }
+    }
+    depth--;
+    if (error == LINK_EINTERRUPTED) {
+        return -1;
+    }
+    *ret_handled = handled;
+    return error == -EAGAIN ? 1 : 0;
+}
+
 int py_loop_run(void)
 {
     for (;;) {
@@ -212,6 +280,10 @@ int py_loop_run(void)
         int error = py_next(&request);
         if (forked_is_child()) {
             py_forked_end(NULL, NULL);
+        }
+        if (error == 0 && request->kind == LINK_COMM && port_link_has_ended()) {
+            link_request_destroy(&request); /* as in py_next_comm */
+            error = LINK_ECLOSED;
         }
         if (error == LINK_ECLOSED) {
             return 0;

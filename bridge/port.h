@@ -29,6 +29,9 @@ struct port {
      */
     PyObject *(*py_ask)(uint64_t request, struct slice content);
 
+    /* A request that overtook another one is taken up: it has the word until its answer. */
+    int (*py_begin)(uint64_t request);
+
     /*
      * What the asker knows of a request: the last one of "control", or the "message" of
      * that msg_id. -> a new str, a JSON object: number (0: nobody can speak in its name any

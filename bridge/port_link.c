@@ -76,6 +76,12 @@ static int py_link_publish(uint64_t request, const struct slice *part, size_t co
                                                    count, &interruptible));
 }
 
+static int py_link_begin(uint64_t request)
+{
+    return py_door_error(
+        link_producer_write_parts(&door.producer, LINK_BEGIN, request, NULL, 0, &patient));
+}
+
 static int py_link_done(uint64_t request, struct slice content, struct slice metadata,
                         const char *status)
 {
@@ -179,6 +185,7 @@ const struct port port_link = {
     .py_publish = py_link_publish,
     .py_ask = py_link_ask,
     .py_lookup = py_link_lookup,
+    .py_begin = py_link_begin,
     .py_done = py_link_done,
 };
 
@@ -200,14 +207,19 @@ int py_port_link_ready(const char *python_version)
         link_producer_write_parts(&door.producer, LINK_READY, 0, &version, 1, &patient));
 }
 
-int py_port_link_wait(struct link_request **ret_request)
+int py_port_link_wait(enum link_request_kind kind, struct link_request **ret_request)
 {
-    return link_reader_wait(&door.reader, LINK_SHELL, 0, &interruptible, ret_request);
+    return link_reader_wait(&door.reader, kind, 0, &interruptible, ret_request);
 }
 
-int port_link_poll(struct link_request **ret_request)
+int port_link_poll(enum link_request_kind kind, struct link_request **ret_request)
 {
-    return link_reader_poll(&door.reader, LINK_SHELL, 0, ret_request);
+    return link_reader_poll(&door.reader, kind, 0, ret_request);
+}
+
+bool port_link_has_ended(void)
+{
+    return link_reader_has_ended(&door.reader);
 }
 
 int port_link_fd(void)

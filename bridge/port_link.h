@@ -19,12 +19,15 @@ struct link_page *port_link_page(void);
 int py_port_link_ready(const char *python_version);
 
 /*
- * The next request of the shell lane. -> 0, LINK_ECLOSED: the end,
+ * The next request of a kind. -> 0, LINK_ECLOSED: the end,
  * LINK_EINTERRUPTED with an exception set, other errors of link_reader_wait.
  * poll: the same without waiting, or -EAGAIN.
  */
-int py_port_link_wait(struct link_request **ret_request);
-int port_link_poll(struct link_request **ret_request);
+int py_port_link_wait(enum link_request_kind kind, struct link_request **ret_request);
+int port_link_poll(enum link_request_kind kind, struct link_request **ret_request);
+
+/* Has the kernel closed the way? What was filed before that is not wanted any more. */
+bool port_link_has_ended(void);
 
 /* Readable when bytes of a request are there. */
 int port_link_fd(void);

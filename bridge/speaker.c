@@ -121,9 +121,7 @@ struct speaker *py_speaker_begin(const struct port *port, uint64_t request,
         return NULL;
     }
     Py_DECREF(token);
-    struct speaker *before = speakers.last;
-    speakers.last = self;
-    Py_DECREF(before);
+    py_speaker_back(self);
     return self;
 }
 
@@ -139,6 +137,31 @@ struct speaker *py_speaker_for(uint64_t request, PyObject *parent)
         self->parent = Py_NewRef(parent);
     }
     return self;
+}
+
+struct speaker *py_speaker_begin_within(const struct port *port, uint64_t request,
+                                        const struct parent_text *message, PyObject *context,
+                                        struct speaker **ret_before)
+{
+    struct speaker *self = py_speaker_new(port, request, message, false);
+    PyObject *token =
+        self != NULL ? PyObject_CallMethod(context, "run", "OO", speakers.set, (PyObject *)self)
+                     : NULL;
+    if (token == NULL) {
+        Py_XDECREF((PyObject *)self);
+        return NULL;
+    }
+    Py_DECREF(token);
+    *ret_before = speakers.last;
+    speakers.last = self;
+    return self;
+}
+
+void py_speaker_back(struct speaker *before)
+{
+    struct speaker *self = speakers.last;
+    speakers.last = before;
+    Py_DECREF(self);
 }
 
 struct speaker *py_speaker_current(void)

@@ -71,6 +71,15 @@ PyObject *py_speaker_parent_b(struct speaker *self);
  */
 struct speaker *py_speaker_for(uint64_t request, PyObject *parent);
 
+/*
+ * Begins a request within another one's: a new speaker in `context`. Borrowed until
+ * py_speaker_back, which takes the one that spoke before, as begin_within gave it.
+ */
+struct speaker *py_speaker_begin_within(const struct port *port, uint64_t request,
+                                        const struct parent_text *message, PyObject *context,
+                                        struct speaker **ret_before);
+void py_speaker_back(struct speaker *before);
+
 /* The cell that is over said its last word: sends the tails. -> 0, -1. */
 int py_speaker_end(struct speaker *self);
 

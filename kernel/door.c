@@ -58,7 +58,7 @@ static int on_ready(struct kernel *kernel, const struct link_item *item,
 static int on_stream(struct kernel *kernel, const struct link_item *item,
                      const struct link_parts *parts)
 {
-    struct origin *origin = origins_find(&kernel->origins, item->request);
+    struct origin *origin = lane_origin(kernel, item->request);
     int stream = item->is_stderr ? 1 : 0;
 
     (void)parts;
@@ -113,16 +113,15 @@ static int on_publish(struct kernel *kernel, const struct link_item *item,
                    (const char *)parts->part[0].p);
     output_flush(&kernel->output);
     note(kernel, item->request, parts->part[0], parts->part[2]);
-    iopub_publish_parts(&kernel->iopub, type, origins_find(&kernel->origins, item->request),
-                        parts->part[1], parts->part[2], parts->part + 3, parts->count - 3,
-                        item->mapping);
+    iopub_publish_parts(&kernel->iopub, type, lane_origin(kernel, item->request), parts->part[1],
+                        parts->part[2], parts->part + 3, parts->count - 3, item->mapping);
     return 0;
 }
 
 static int on_ask(struct kernel *kernel, const struct link_item *item,
                   const struct link_parts *parts)
 {
-    struct origin *origin = origins_find(&kernel->origins, item->request);
+    struct origin *origin = lane_origin(kernel, item->request);
     uint64_t serial;
 
     if (parts->count < 2 || parts->part[0].n != sizeof serial || !origin) {
@@ -167,10 +166,19 @@ static int on_done(struct kernel *kernel, const struct link_item *item,
     return 0;
 }
 
+static int on_begin(struct kernel *kernel, const struct link_item *item,
+                    const struct link_parts *parts)
+{
+    (void)parts;
+    lane_begin(kernel, item->request);
+    return 0;
+}
+
 static int (*const on_record[LINK_KIND_END])(struct kernel *, const struct link_item *,
                                              const struct link_parts *) = {
     [LINK_READY] = on_ready, [LINK_STREAM] = on_stream, [LINK_PUBLISH] = on_publish,
     [LINK_ASK] = on_ask,     [LINK_DONE] = on_done,     [LINK_LOOKUP] = on_lookup,
+    [LINK_BEGIN] = on_begin,
 };
 
 static int handle(struct kernel *kernel, const struct link_item *item)

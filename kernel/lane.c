@@ -1,6 +1,6 @@
 /*
  * The queue of requests for Python. Runs in the kernel process, on the thread of
- * the zloop. Owns the requests that wait and the one with Python.
+ * the zloop. Owns the requests that wait and those with Python.
  *
  * Requests that cannot run stand in the queue too, so that replies come in the
  * order of the requests.
@@ -29,30 +29,29 @@ void lane_init(struct lane *self)
 {
     memset(self, 0, sizeof *self);
     self->last = &self->first;
+    ahead_init(&self->ahead);
     self->next_count = 1;
     self->bytes_max = LANE_BYTES_MAX;
 }
 
 /* A job leaves the queue. */
-static void forget(struct lane *self, const struct job *job)
+static struct job *take_at(struct lane *self, struct job **at)
 {
+    struct job *job = *at;
+
+    *at = job->next;
+    if (!*at) {
+        self->last = at;
+    }
     self->waiting[job->kind]--;
     self->bytes -= job->bytes;
+    job->next = NULL;
+    return job;
 }
 
 static struct job *take_first(struct lane *self)
 {
-    struct job *first = self->first;
-
-    if (first) {
-        self->first = first->next;
-        forget(self, first);
-        first->next = NULL;
-        if (!self->first) {
-            self->last = &self->first;
-        }
-    }
-    return first;
+    return self->first ? take_at(self, &self->first) : NULL;
 }
 
 void lane_release(struct lane *self)
@@ -62,6 +61,7 @@ void lane_release(struct lane *self)
     abort_window_release(&self->window);
     origin_unref(&self->last_cell);
     job_destroy(&self->current);
+    ahead_release(&self->ahead);
     while ((job = take_first(self))) {
         job_destroy(&job);
     }
@@ -70,6 +70,15 @@ void lane_release(struct lane *self)
 uint64_t lane_running(const struct lane *self)
 {
     return self->current ? self->current->origin->number : 0;
+}
+
+struct origin *lane_origin(const struct kernel *kernel, uint64_t number)
+{
+    const struct job *job = kernel->lane.current;
+
+    /* Thousands of comm messages may have come since it began. */
+    return job && job->origin->number == number ? job->origin
+                                                : origins_find(&kernel->origins, number);
 }
 
 /* The count in replies of requests that used none up: the last one that was. */
@@ -116,7 +125,9 @@ static void start(struct kernel *kernel, struct job *job)
     origins_add(&kernel->origins, job->origin);
     job->count = self->next_count;
     job_start(job);
+    origins_speak(&kernel->origins, job->origin);
     self->current = job;
+    job->begun = true;
     if (kernel->worker == WORKER_READY) {
         door_send(kernel, LINK_SHELL, job->count, job->origin->number, job->part, job->parts);
     }
@@ -124,6 +135,29 @@ static void start(struct kernel *kernel, struct job *job)
     iopub_status(&kernel->iopub, job->origin, "busy");
     if (job->kind == JOB_EXECUTE) {
         start_cell(kernel, job);
+    }
+}
+
+/* Comm messages that no cell stands before go ahead. */
+static void pass_comms(struct kernel *kernel)
+{
+    struct lane *self = &kernel->lane;
+    struct job **at = &self->first;
+
+    if (!self->current || self->waiting[JOB_COMM] == 0 || kernel->stopping || kernel->restarting ||
+        kernel->worker != WORKER_READY) {
+        return;
+    }
+    for (size_t i = 0; i < LANE_LOOK_MAX && *at && (*at)->kind != JOB_EXECUTE; i++) {
+        if ((*at)->kind != JOB_COMM || (*at)->invalid) {
+            at = &(*at)->next;
+        } else if (ahead_has_room(&self->ahead, *at)) {
+            struct job *job = take_at(self, at);
+
+            ahead_put(kernel, &job);
+        } else {
+            return;
+        }
     }
 }
 
@@ -147,6 +181,7 @@ void lane_run(struct kernel *kernel)
             start(kernel, job);
         }
     }
+    pass_comms(kernel);
     router_pace_shell(kernel);
 }
 
@@ -158,6 +193,9 @@ static void finish(struct kernel *kernel, struct job *job, const char *status, s
     uint32_t count = job->store_history ? job->count : last_count(self);
 
     time_limit_stop(kernel);
+    if (!job->begun) {
+        iopub_status(&kernel->iopub, job->origin, "busy");
+    }
     if (job->store_history) {
         self->next_count++;
     }
@@ -166,6 +204,18 @@ static void finish(struct kernel *kernel, struct job *job, const char *status, s
     }
     job_reply(kernel, job, count, status, members, facts);
     iopub_status(&kernel->iopub, job->origin, "idle");
+}
+
+/* The current request is over. Next come the comm messages that the worker has, too. */
+static void end_current(struct kernel *kernel)
+{
+    struct lane *self = &kernel->lane;
+
+    job_destroy(&self->current);
+    self->current = ahead_take_first(&self->ahead);
+    if (self->current) {
+        time_limit_start(kernel, self->current);
+    }
 }
 
 static bool is_control(const struct job *job)
@@ -178,26 +228,16 @@ static bool is_control(const struct job *job)
 static struct job *take_kind(struct lane *self, enum job_kind kind, bool from_control)
 {
     struct job *taken = NULL, **taken_last = &taken;
+    struct job **at = &self->first;
 
-    if (self->waiting[kind] == 0) {
-        return NULL; /* a long queue is not looked through for nothing */
-    }
-    for (struct job **at = &self->first; *at;) {
-        struct job *job = *at;
-
-        if (job->kind == kind && (from_control || !is_control(job))) {
-            *at = job->next;
-            forget(self, job);
-            job->next = NULL;
-            *taken_last = job;
-            taken_last = &job->next;
+    /* A long queue is not looked through for nothing. */
+    while (*at && self->waiting[kind] > 0) {
+        if ((*at)->kind == kind && (from_control || !is_control(*at))) {
+            *taken_last = take_at(self, at);
+            taken_last = &(*taken_last)->next;
         } else {
-            at = &job->next;
+            at = &(*at)->next;
         }
-    }
-    self->last = &self->first;
-    while (*self->last) {
-        self->last = &(*self->last)->next;
     }
     return taken;
 }
@@ -264,21 +304,46 @@ void lane_abort(struct kernel *kernel)
     struct lane *self = &kernel->lane;
     struct job *job;
 
+    ahead_end_all(kernel, false);
     while ((job = take_first(self))) {
         job_refuse(kernel, &job, last_count(self), NULL, NULL);
     }
     router_pace_shell(kernel);
 }
 
+void lane_begin(struct kernel *kernel, uint64_t number)
+{
+    struct lane *self = &kernel->lane;
+    struct job *job = self->current;
+
+    if (!job || job->origin->number != number) {
+        job = *ahead_find(&self->ahead, number);
+    }
+    if (!job || job->begun) {
+        log_debug("request %" PRIu64 " is taken up, which does not wait: ignored", number);
+        return;
+    }
+    ahead_begin(kernel, job);
+}
+
 void lane_done(struct kernel *kernel, uint64_t number, struct slice content, struct slice metadata,
                struct slice status)
 {
     struct lane *self = &kernel->lane;
+    struct job **at = ahead_find(&self->ahead, number);
     struct job *job = self->current, *aborted = NULL;
     bool failed = slice_is(status, "error");
 
+    if (*at) {
+        ahead_end(kernel, at);
+        ahead_give_word_back(kernel);
+        lane_run(kernel);
+        return;
+    }
     if (!job || job->origin->number != number) {
-        log_warning("answer to request %" PRIu64 ", which is not running, ignored", number);
+        if (!kernel->stopping) { /* then one that was refused may have been taken up just before */
+            log_warning("answer to request %" PRIu64 ", which is not running, ignored", number);
+        }
         return;
     }
     output_finish(&kernel->output, job->origin);
@@ -294,7 +359,7 @@ void lane_done(struct kernel *kernel, uint64_t number, struct slice content, str
     }
     finish(kernel, job, failed ? "error" : "ok", (struct slice){content.p + 1, content.n - 1},
            metadata);
-    job_destroy(&self->current);
+    end_current(kernel);
     refuse_all(kernel, aborted);
     if (slice_is(status, "exit")) {
         stop_by_exit(kernel);
@@ -311,6 +376,7 @@ void lane_fail(struct kernel *kernel, const char *ename, const char *evalue, con
     if (!job) {
         return;
     }
+    ahead_end_all(kernel, true);
     output_finish(&kernel->output, job->origin);
     reply_put_error(&error, ename, evalue, detail);
     buffer_put_char(&error, '}');

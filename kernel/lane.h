@@ -9,6 +9,11 @@
  * What comes on control (there, too, a client may ask Python) waits for what
  * runs, and goes before all of shell that waits. It is nobody's next cell, so
  * an error does not abort it.
+ *
+ * Comm messages go ahead of the others while something runs, as far as no cell
+ * stands before them: the worker takes them up when it can, in an await or in
+ * process_messages(), and says so (LINK_BEGIN). Those that it has not taken up when
+ * the running request is done follow it, one after another, before all else.
  */
 
 #include <stdbool.h>
@@ -16,6 +21,7 @@
 
 #include "bridge/slice.h"
 #include "kernel/abort_window.h"
+#include "kernel/ahead.h"
 #include "kernel/job.h"
 #include "kernel/origin.h"
 
@@ -27,8 +33,12 @@ struct kernel;
  */
 #define LANE_BYTES_MAX ((size_t)1 << 30)
 
+/* Requests of the queue that are looked at for comm messages that could go ahead. */
+enum { LANE_LOOK_MAX = 1024 };
+
 struct lane {
     struct job *current; /* with Python; its number is origin->number */
+    struct ahead ahead;  /* comm messages with Python, besides */
     struct job *first, **last;
     size_t waiting[JOB_KINDS];  /* how many of each kind */
     size_t bytes;               /* of those that wait */
@@ -73,6 +83,12 @@ void lane_die(struct kernel *kernel, const char *ename, const char *evalue, cons
 
 /* All that wait are refused. */
 void lane_abort(struct kernel *kernel);
+
+/* The worker has taken a comm message up: its busy, and the word is its until it is done. */
+void lane_begin(struct kernel *kernel, uint64_t number);
+
+/* In whose name the worker says what it gives this number: origins_find, for those that run too. */
+struct origin *lane_origin(const struct kernel *kernel, uint64_t number);
 
 /* The number of the request that is with Python; 0: none. */
 uint64_t lane_running(const struct lane *self);

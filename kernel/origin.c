@@ -72,6 +72,14 @@ void origins_add(struct origins *self, struct origin *origin)
     *place = origin_ref(origin);
 }
 
+void origins_speak(struct origins *self, struct origin *origin)
+{
+    struct origin *before = self->speaker;
+
+    self->speaker = origin_ref(origin);
+    origin_unref(&before);
+}
+
 struct origin *origins_find(const struct origins *self, uint64_t number)
 {
     struct origin *found = self->kept[number % ORIGINS_KEPT];
@@ -79,7 +87,7 @@ struct origin *origins_find(const struct origins *self, uint64_t number)
     if (number != 0 && found && found->number == number) {
         return found;
     }
-    return self->last ? self->kept[self->last % ORIGINS_KEPT] : NULL;
+    return self->speaker;
 }
 
 struct origin *origins_of(const struct origins *self, struct slice msg_id)
@@ -103,6 +111,7 @@ struct origin *origins_of(const struct origins *self, struct slice msg_id)
 
 void origins_release(struct origins *self)
 {
+    origin_unref(&self->speaker);
     for (size_t i = 0; i < ORIGINS_KEPT; i++) {
         origin_unref(&self->kept[i]);
     }

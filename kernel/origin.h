@@ -49,14 +49,18 @@ void origin_unref(struct origin **self_p);
 struct origins {
     struct origin *kept[ORIGINS_KEPT]; /* number modulo ORIGINS_KEPT; references */
     uint64_t last;                     /* the highest number given out */
+    struct origin *speaker;            /* who has the word, or had it last; NULL: nobody yet */
 };
 
 /* Gives the origin the next number and keeps it. */
 void origins_add(struct origins *self, struct origin *origin);
 
+/* The origin has the word from now on: text of fd 1 and fd 2 is its. Keeps a reference. */
+void origins_speak(struct origins *self, struct origin *origin);
+
 /*
  * The origin with that number; where it is too old, or 0 (text of fd 1 and
- * fd 2), the one that was added last. NULL: there was none yet. Borrowed.
+ * fd 2), the one that has the word. NULL: there was none yet. Borrowed.
  */
 struct origin *origins_find(const struct origins *self, uint64_t number);
 

@@ -136,7 +136,7 @@ static void fuzz_reader(uint8_t flags, const uint8_t *data, size_t size)
         (void)!send(pair[1], data, size, MSG_DONTWAIT);
     }
     close(pair[1]);
-    for (int kind = LINK_SHELL; kind < LINK_REQUEST_END; kind++) {
+    for (int kind = LINK_NEXT; kind < LINK_REQUEST_END; kind++) {
         struct link_request *request;
         int r;
         while ((r = link_reader_poll(&reader, (enum link_request_kind)kind, 0, &request)) == 0) {

@@ -33,6 +33,7 @@ enum {
     WITH_BUFFER = 1 << 6,
     WITH_DATE = 1 << 7,
     WITH_CONTENT = 1 << 4, /* WORKER_DONE: of the input */
+    OPEN_COMMS = 3 << 4,   /* WORKER: begins the comm messages that it has, and ends none */
     STEPS_MAX = 32,
     PIPED_MAX = 4096, /* bytes of a write to a pipe: never too many for it */
 };
@@ -121,6 +122,27 @@ static void send_raw(struct subject *subject, uint8_t step, struct slice *input)
     }
 }
 
+static void say_done(struct subject *subject, uint64_t number)
+{
+    const struct slice part[] = {slice_of("{\"status\":\"ok\"}"), slice_of("{}"), slice_of("ok")};
+    subject_say(subject, LINK_DONE, number, part, 3);
+}
+
+/* Takes the comm messages that came up, those that went ahead within what runs; or leaves them
+ * open. */
+static void take_comms(struct subject *subject, bool finish)
+{
+    struct link_request *request;
+    while (link_reader_poll(&subject->reader, LINK_COMM, 0, &request) == 0) {
+        uint64_t number = request->number;
+        link_request_destroy(&request);
+        subject_say(subject, LINK_BEGIN, number, NULL, 0);
+        if (finish && number != lane_running(&subject->kernel->lane)) {
+            say_done(subject, number);
+        }
+    }
+}
+
 /* -> whether a request was running. */
 static bool answer(struct subject *subject, struct slice content, const char *status)
 {
@@ -132,6 +154,7 @@ static bool answer(struct subject *subject, struct slice content, const char *st
     while (link_reader_poll(&subject->reader, LINK_SHELL, 0, &request) == 0) {
         link_request_destroy(&request);
     }
+    take_comms(subject, true);
     const struct slice part[] = {content, slice_of("{}"), slice_of(status)};
     subject_say(subject, LINK_DONE, number, part, 3);
     return true;
@@ -156,6 +179,10 @@ static void speak(struct subject *subject, uint8_t step, struct slice *input)
     uint64_t serial = (step >> 6) != 0 ? ++subject->asks : subject->asks;
     struct slice text = take_text(input);
     if (number == 0 || subject->kernel->worker != WORKER_READY) {
+        return;
+    }
+    if ((step & OPEN_COMMS) == OPEN_COMMS) {
+        take_comms(subject, false);
         return;
     }
     subject->wild = true;
@@ -203,6 +230,9 @@ static void settle(struct subject *subject)
     struct kernel *kernel = subject->kernel;
     if (kernel->worker == WORKER_STARTING) {
         subject_say_ready(subject);
+    }
+    while (!kernel->door_corrupt && kernel->lane.ahead.first != NULL) {
+        say_done(subject, kernel->lane.ahead.first->origin->number);
     }
     while (!kernel->door_corrupt && answer(subject, slice_of("{\"status\":\"ok\"}"), "ok")) {
     }

@@ -95,6 +95,56 @@ Test(link_requests, each_kind_keeps_its_order_and_overtakes_the_others)
     expect(LINK_SHELL, 0, "s3");
 }
 
+Test(link_requests, next_is_a_comm_or_else_a_shell_request)
+{
+    send_text(LINK_SHELL, 1, "s1");
+    send_text(LINK_URGENT, 2, "u1");
+    send_text(LINK_COMM, 3, "c1");
+    send_text(LINK_COMM, 4, "c2");
+    cr_assert(eq(int, ask(LINK_ANSWER, 9), -EAGAIN)); /* all is filed now */
+    for (uint64_t number = 3; number <= 5; number++) {
+        struct link_request *request = NULL;
+        cr_assert(eq(int, link_reader_poll(&reader, LINK_NEXT, 0, &request), 0));
+        cr_assert(eq(u64, request->number, number == 5 ? 1 : number));
+        link_request_destroy(&request);
+    }
+    cr_assert(eq(int, ask(LINK_NEXT, 0), -EAGAIN));
+    send_text(LINK_SHELL, 6, "s2"); /* this one does not go by a queue */
+    cr_assert(eq(int, ask(LINK_NEXT, 0), 0));
+    cr_assert(eq(int, ask(LINK_URGENT, 0), 0));
+}
+
+Test(link_requests, the_page_tells_the_last_comm_that_is_on_its_way)
+{
+    struct link_page *page = door.consumer.memory.page;
+    static char large[LINK_STREAM_MAX + 1];
+    struct slice too_much[LINK_PARTS_MAX + 1] = {{NULL, 0}};
+    struct slice part = {(const uint8_t *)large, sizeof large};
+    send_text(LINK_SHELL, 1, "s");
+    cr_assert(eq(u64, atomic_load(&page->comm_last), 0));
+    send_text(LINK_COMM, 2, "c");
+    cr_assert(eq(u64, atomic_load(&page->comm_last), 2));
+    cr_assert(eq(int, link_sender_put(&sender, LINK_COMM, 0, 3, &part, 1), 0));
+    cr_assert(eq(u64, atomic_load(&page->comm_last), 3), "also one that went by the area");
+    cr_assert(eq(int, link_sender_put(&sender, LINK_COMM, 0, 4, too_much, LINK_PARTS_MAX + 1),
+                 -EMSGSIZE));
+    cr_assert(eq(u64, atomic_load(&page->comm_last), 3), "this one was not sent");
+}
+
+Test(link_requests, the_end_is_seen_behind_what_was_filed_before_it)
+{
+    cr_assert_not(link_reader_has_ended(&reader));
+    send_text(LINK_COMM, 1, "c1");
+    send_text(LINK_SHELL, 2, "s1");
+    cr_assert_not(link_reader_has_ended(&reader));
+    link_sender_close(&sender);
+    cr_assert(link_reader_has_ended(&reader));
+    cr_assert(link_reader_has_ended(&reader));
+    expect(LINK_COMM, 0, "c1");
+    expect(LINK_SHELL, 0, "s1");
+    cr_assert(eq(int, ask(LINK_NEXT, 0), LINK_ECLOSED));
+}
+
 Test(link_requests, forgotten_answers_are_dropped_before_and_after_they_come)
 {
     send_text(LINK_ANSWER, 1, "early");

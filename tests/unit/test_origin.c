@@ -18,7 +18,7 @@ Test(origin, keeps_identity_type_and_the_header_byte_for_byte)
     cr_assert_null(origin);
 }
 
-Test(origin, is_found_by_number_and_the_last_one_stands_in_for_what_is_gone)
+Test(origin, is_found_by_number_and_who_has_the_word_stands_in_for_what_is_gone)
 {
     struct origins *origins = calloc(1, sizeof *origins);
     struct origin *first = fixture_origin("one", HEADER), *last = NULL;
@@ -32,6 +32,10 @@ Test(origin, is_found_by_number_and_the_last_one_stands_in_for_what_is_gone)
         last = fixture_origin("more", HEADER);
         origins_add(origins, last);
     }
+    cr_assert_null(origins_find(origins, 0), "nobody has said a word");
+    origins_speak(origins, first);
+    cr_assert_eq(origins_find(origins, 0), first);
+    origins_speak(origins, last);
     cr_assert_eq(origins_find(origins, 0), last);
     cr_assert_eq(origins_find(origins, 1), last, "the first one's place was taken");
     cr_assert_eq(origins_find(origins, ORIGINS_KEPT + 1), last);

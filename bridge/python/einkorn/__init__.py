@@ -4,14 +4,14 @@ The runner (the C module ``_einkorn``) calls the functions of ``einkorn.hooks``;
 talks back through that module only.  Importing the package pulls in nothing that an interpreter
 has not loaded after ``site``; what is heavier is imported where it is first used.
 
-For notebooks there are two functions, ``set_next_input`` and ``page``: what a cell's reply can ask
-of the client (messaging spec, "Payloads").  ``import einkorn`` finds them in every cell of an
-Einkorn kernel, and nowhere else.
+For notebooks there are three functions: ``set_next_input`` and ``page``, what a cell's reply can ask
+of the client (messaging spec, "Payloads"), and ``process_messages``, by which widgets live while a
+cell runs.  ``import einkorn`` finds them in every cell of an Einkorn kernel, and nowhere else.
 """
 
 import _einkorn
 
-__all__ = ["page", "set_next_input"]
+__all__ = ["page", "process_messages", "set_next_input"]
 __version__ = "0.1.0"
 
 
@@ -41,3 +41,17 @@ def page(content, start=0):
     data = dict(data)
     _einkorn.encode(data)  # what cannot be sent is an error here, not a reply without it
     _einkorn.payload({"source": "page", "data": data, "start": max(0, int(start))})
+
+
+def process_messages():
+    """Handle the comm messages that have come while this cell runs; return how many.
+
+    Widgets and other comms hear of the client between cells, and in a cell while it awaits.  A cell
+    that does neither calls this, say, once in each round of its loop.  What the handlers print
+    belongs to their messages.  The exception of one is shown on its stderr, and this cell goes on;
+    an interrupt ends both.  Messages stay in their order, and one that was sent after another cell
+    waits for that cell.
+
+    Works in the main thread only, where cells run; in another one it raises RuntimeError.
+    """
+    return _einkorn.comms(False)[0]

@@ -151,9 +151,12 @@ class CommManager:
         name = content.get("target_name")
         comm = create_comm(comm_id=content["comm_id"], primary=False, target_name=name)
         self.register_comm(comm)
-        target = self.targets.get(name)
-        if target is None or not _told(target, comm, msg):
-            comm.close()
+        target, opened = self.targets.get(name), False
+        try:
+            opened = target is not None and _told(target, comm, msg)
+        finally:
+            if not opened:
+                comm.close()
 
     def comm_msg(self, stream, ident, msg):
         """Hand a message to its comm."""
@@ -170,12 +173,17 @@ class CommManager:
 
 
 def _told(handler, *arguments):
-    """Call a handler; return whether it came to its end.  Its exception is shown on stderr."""
+    """Call a handler; return whether it came to its end.  Its exception is shown on stderr.
+
+    KeyboardInterrupt goes on from here: it may have been meant for the cell that runs meanwhile.
+    """
     try:
         handler(*arguments)
     except BaseException as error:
         traceback = errors.describe(error)[2]
         _einkorn.stderr.write("\n".join(traceback) + "\n")
+        if isinstance(error, KeyboardInterrupt):
+            raise
         return False
     return True
 

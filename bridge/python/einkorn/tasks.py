@@ -4,8 +4,10 @@ Cells that await, tasks they leave behind, and plain cells share one persistent 
 run while a plain cell does; it is only *marked* as the running one of the main thread, so that
 ``asyncio.create_task`` and ``get_running_loop`` find it.  Whoever really runs a loop on this thread
 (``asyncio.run``, ``Runner.run``, any loop's ``run_until_complete`` or ``run_forever``) is wrapped
-to lay the mark aside meanwhile; inside a loop that runs nothing is changed, and nested runs fail as
-they do everywhere.  Between cells the loop turns if it has work (``idle``).
+to lay the mark aside meanwhile.  Inside a loop that runs nothing is changed, and nested runs fail as
+they do everywhere, but for a cell that awaits: its own code, outside of ``async def``, may run other
+loops as that of a plain cell may, while the one loop stands still.  Between cells the loop turns if
+it has work (``idle``), and in an await comm messages are handled.
 
 Nothing of this happens before somebody imports asyncio, or a cell awaits.
 """
@@ -17,10 +19,12 @@ import _einkorn
 
 from .imports import after_import
 
+_OPTIMIZED, _AWAITS = 0x1, 0x80 | 0x100 | 0x200  # code flags: of a function; of what can await
 _GOODBYE = 0.5  # seconds that cancelled tasks have for their cleaning up at exit
 
 _loop = None
 _main = None  # identity of the thread that runs cells
+_aside_now = 0  # loops that run within the one that a cell awaits in
 _interrupt = None  # the _Interrupt of the coroutine that this cell runs or has run
 
 
@@ -90,6 +94,7 @@ def _run_interruptible(coroutine, interrupt):
     loop = _loop
     task = loop.create_task(coroutine, context=_einkorn.context)
     interrupt.watch(loop, task)
+    fd = _hear(loop)
     try:
         value = _finish_interrupted(loop, task, interrupt)
         if interrupt.taken:  # it caught the cancellation, and came to its end
@@ -108,6 +113,22 @@ def _run_interruptible(coroutine, interrupt):
         if not interrupt.taken:
             raise
         raise KeyboardInterrupt from failure  # of the cleaning up: tell both
+    finally:
+        if not loop.is_closed():
+            loop.remove_reader(fd)
+
+
+def _hear(loop):
+    """Have comm messages handled while the loop runs; return the fd of the reader that does it."""
+    fd = _einkorn.request_fd()
+    loop.add_reader(fd, _hear_one, loop, fd)
+    return fd
+
+
+def _hear_one(loop, fd):
+    """Handle one comm message; the loop has other work as well."""
+    if not _einkorn.comms(True)[1]:
+        loop.remove_reader(fd)  # the kernel ends: it would be readable for ever
 
 
 def _finish_interrupted(loop, task, interrupt):
@@ -144,7 +165,7 @@ class _Interrupt:
 
     def take(self, frame):
         """See to an interrupt that came in ``frame``; return False to have it raised there."""
-        if self.taken or (self._task is not None and _is_users(frame)):
+        if self.taken or _aside_now or (self._task is not None and _is_users(frame)):
             return False
         self.taken = True
         if self._task is not None:
@@ -261,6 +282,7 @@ def _patch(asyncio):
     asyncio.Runner.run = _aside(asyncio.Runner.run, asyncio)
     asyncio.Runner.close = _aside(asyncio.Runner.close, asyncio)
     asyncio.run = asyncio.runners.run = _aside(asyncio.run, asyncio)
+    _patch_children(asyncio)
     if _loop is None:
         import atexit
 
@@ -271,12 +293,32 @@ def _patch(asyncio):
 
 
 def _patch_uvloop(uvloop):
-    """Wrap the one common loop that does not inherit asyncio's methods."""
+    """Wrap the one common loop that does not inherit asyncio's methods, and its own run()."""
     asyncio = sys.modules["asyncio"]
     kind = uvloop.Loop
     if not hasattr(kind.run_forever, "_einkorn"):
         kind.run_forever = _aside(kind.run_forever, asyncio)
         kind.run_until_complete = _aside(kind.run_until_complete, asyncio)
+    if hasattr(uvloop, "run") and not hasattr(uvloop.run, "_einkorn"):
+        uvloop.run = _aside(uvloop.run, asyncio)
+
+
+def _patch_children(asyncio):
+    """Let our loop start children whatever the policy is: one for other loops may have no watcher."""
+    original = getattr(asyncio.events, "get_child_watcher", None)
+    if original is None:
+        return  # from 3.14 on nobody asks the policy
+    own = None
+
+    def get_child_watcher():
+        nonlocal own
+        try:
+            return original()
+        except NotImplementedError:
+            own = own or asyncio.unix_events.ThreadedChildWatcher()
+            return own
+
+    asyncio.events.get_child_watcher = get_child_watcher
 
 
 def _aside(original, asyncio):
@@ -288,7 +330,11 @@ def _aside(original, asyncio):
     @functools.wraps(original)
     def wrapper(*arguments, **keywords):
         marked = get()
-        if marked is None or marked is not _loop or marked.is_running():
+        if marked is None or marked is not _loop:
+            return original(*arguments, **keywords)
+        if marked.is_running():
+            if _is_of_cell(sys._getframe(1)) and not (arguments and arguments[0] is marked):
+                return _run_within(asyncio, marked, original, arguments, keywords)
             return original(*arguments, **keywords)
         mark(None)
         try:
@@ -298,6 +344,31 @@ def _aside(original, asyncio):
 
     wrapper._einkorn = True
     return wrapper
+
+
+def _is_of_cell(frame):
+    """Is this frame of a cell's or a comm handler's code, or of what that called, in no ``async def``?"""
+    while frame is not None and not frame.f_code.co_flags & _AWAITS:
+        if frame.f_code is _hear_one.__code__:
+            return True
+        frame = frame.f_back
+    return frame is not None and not frame.f_code.co_flags & _OPTIMIZED
+
+
+def _run_within(asyncio, loop, function, arguments, keywords):
+    """Call what runs another loop in a step of a cell's task, which ``loop`` is in."""
+    global _aside_now
+    swap = getattr(asyncio.tasks, "_swap_current_task", None)  # from 3.12 on
+    task = swap(loop, None) if swap else None
+    asyncio._set_running_loop(None)
+    _aside_now += 1
+    try:
+        return function(*arguments, **keywords)
+    finally:
+        _aside_now -= 1
+        asyncio._set_running_loop(loop)
+        if swap:
+            swap(loop, task)
 
 
 def _new_loop(asyncio):

@@ -92,6 +92,83 @@ Test(loop, tasks_go_on_between_cells)
     worker_stop(&worker);
 }
 
+static void send_comm(struct worker *self, uint64_t number)
+{
+    const struct slice part[] = {slice_of("comm_msg"), slice_of("{}"), slice_of("{}"),
+                                 slice_of("{\"comm_id\":\"?\",\"data\":{}}")};
+    cr_assert(eq(int, link_sender_put(&self->sender, LINK_COMM, 0, number, part, 4), 0));
+}
+
+/* LINK_BEGIN and LINK_DONE of that number, and nothing between them. */
+static void expect_comm(struct worker *self, uint64_t number)
+{
+    for (int i = 0; i < 2; i++) {
+        struct link_item item;
+        int r;
+        while ((r = link_consumer_next(&self->door, &item)) == 0) {
+            if (link_consumer_rest(&self->door, LINK_ASLEEP)) {
+                cr_assert(worker_sleep(self));
+            }
+            link_consumer_begin(&self->door);
+        }
+        cr_assert(eq(int, r, 1));
+        cr_expect(eq(int, (int)item.kind, (int)(i == 0 ? LINK_BEGIN : LINK_DONE)));
+        cr_expect(eq(u64, item.request, number));
+    }
+}
+
+Test(loop, comm_messages_that_came_ahead_are_begun_and_done)
+{
+    struct worker worker;
+    worker_start(&worker, "0");
+    worker_send_code(&worker, "print('go')\nawait __import__('asyncio').sleep(60)", "");
+    worker_until(&worker, LINK_STREAM);
+    for (uint64_t number = 2; number <= 4; number++) {
+        send_comm(&worker, number);
+        expect_comm(&worker, number); /* in an await */
+    }
+    worker_interrupt(&worker, 1);
+    worker_until(&worker, LINK_DONE);
+    send_comm(&worker, 5);
+    expect_comm(&worker, 5); /* after the request */
+    worker.number = 5;
+    worker_send_code(&worker,
+                     "import einkorn\nprint('go')\n"
+                     "while einkorn.process_messages() == 0:\n    pass",
+                     "");
+    worker_until(&worker, LINK_STREAM);
+    send_comm(&worker, 7);
+    expect_comm(&worker, 7); /* by the call */
+    worker_until(&worker, LINK_DONE);
+    worker_stop(&worker);
+}
+
+Test(loop, comm_messages_that_still_wait_at_the_end_are_dropped)
+{
+    struct worker worker;
+    worker_start(&worker, "0");
+    worker_send_code(&worker, "print('go')\nimport time\ntime.sleep(60)", "");
+    worker_until(&worker, LINK_STREAM);
+    send_comm(&worker, 2);
+    link_sender_close(&worker.sender);
+    worker_interrupt(&worker, 1);
+    worker_until(&worker, LINK_DONE);
+    for (;;) {
+        struct link_item item;
+        int r = link_consumer_next(&worker.door, &item);
+        cr_assert(ge(int, r, 0));
+        cr_expect(r == 0 || (item.kind != LINK_BEGIN && item.kind != LINK_DONE));
+        if (r == 0 && link_consumer_rest(&worker.door, LINK_ASLEEP) && !worker_sleep(&worker)) {
+            break;
+        }
+        if (r == 0) {
+            link_consumer_begin(&worker.door);
+        }
+    }
+    cr_expect(eq(int, worker_outcome(&worker), 0));
+    worker_release(&worker);
+}
+
 Test(loop, a_door_that_speaks_nonsense_ends_the_worker_as_a_failure)
 {
     static const char garbage[64] = "this is no request";
