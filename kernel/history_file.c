@@ -1,8 +1,8 @@
 /*
  * Reads and writes IPython's history database. Runs in the kernel process, on
- * the keeper's thread. Owns the connection, which lives as long as one call: what
- * is open the rest of the time costs memory and a descriptor, and would go on
- * writing into a file that has been moved away.
+ * the keeper's thread. Owns the library and the connection, which live as long as
+ * one call: what is there the rest of the time costs memory and a descriptor, and
+ * would go on writing into a file that has been moved away.
  */
 
 #include "kernel/history_file.h"
@@ -35,13 +35,13 @@ void history_rows_release(struct history_rows *self)
     memset(self, 0, sizeof *self);
 }
 
-int history_file_init(struct history_file *self, const char *library, const char *path,
-                      const _Atomic bool *hurry)
+void history_file_init(struct history_file *self, const char *library, const char *path,
+                       const _Atomic bool *hurry)
 {
     memset(self, 0, sizeof *self);
+    self->library = library;
     self->path = path;
     self->hurry = hurry;
-    return sqlite_load(library, &self->sqlite, self->error, sizeof self->error) < 0 ? -1 : 0;
 }
 
 /* ---- the connection ------------------------------------------------------------ */
@@ -82,7 +82,10 @@ static int fail(struct history_file *self)
 
 static int open_file(struct history_file *self, int flags)
 {
-    self->failed = false;
+    self->failed = sqlite_load(self->library, &self->sqlite, self->error, sizeof self->error) < 0;
+    if (self->failed) {
+        return -1;
+    }
     if (self->sqlite.open_v2(self->path, &self->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags,
                              NULL) != SQLITE_OK) {
@@ -95,8 +98,11 @@ static int open_file(struct history_file *self, int flags)
 /* Undoes what is not committed. -> 0, -1: something has failed since open_file. */
 static int close_file(struct history_file *self)
 {
-    (void)self->sqlite.close_v2(self->db);
-    self->db = NULL;
+    if (self->sqlite.handle) {
+        (void)self->sqlite.close_v2(self->db);
+        self->db = NULL;
+        sqlite_unload(&self->sqlite);
+    }
     return self->failed ? -1 : 0;
 }
 

@@ -23,7 +23,8 @@ enum {
 };
 
 struct history_file {
-    struct sqlite sqlite;
+    struct sqlite sqlite;      /* loaded while `db` is open */
+    const char *library;       /* borrowed */
     const char *path;          /* borrowed */
     const _Atomic bool *hurry; /* borrowed: nobody waits long any more */
     struct sqlite3 *db;        /* NULL between two calls */
@@ -55,9 +56,9 @@ struct history_rows {
 };
 void history_rows_release(struct history_rows *self);
 
-/* Loads the library. -> 0, or -1 and `error`. Nothing to release, whatever comes back. */
-int history_file_init(struct history_file *self, const char *library, const char *path,
-                      const _Atomic bool *hurry);
+/* Touches nothing yet. There is nothing to release. */
+void history_file_init(struct history_file *self, const char *library, const char *path,
+                       const _Atomic bool *hurry);
 
 /*
  * Stores lines, all or none; the file, its directories, the tables and our session

@@ -284,11 +284,14 @@ static struct item *take_items(struct history_keeper *self)
     return taken;
 }
 
-static int open_place(struct history_keeper *self)
+static int find_place(struct history_keeper *self)
 {
     self->path = history_place_path(self->options);
-    return self->path ? history_file_init(&self->file, self->library, self->path, &self->hurry)
-                      : -1;
+    if (!self->path) {
+        return -1;
+    }
+    history_file_init(&self->file, self->library, self->path, &self->hurry);
+    return 0;
 }
 
 static void *run(void *arg)
@@ -299,7 +302,7 @@ static void *run(void *arg)
 
     while (r == 0 && (items = take_items(self)) != NULL) {
         if (!self->path) {
-            r = open_place(self);
+            r = find_place(self);
         }
         r = r < 0 ? r : handle(self, items);
         free_items(items);

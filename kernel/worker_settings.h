@@ -10,8 +10,9 @@
 
 /*
  * Lines "name=value": shell, ipykernel ("yes" or "no"); where there is one,
- * connection_file, history (the file's path), ipython_dir, profile, profile_dir; and each unknown --Trait.name=value as `trait`. A value that holds a newline
- * is left out. -> the text, to be freed.
+ * connection_file, history (the file's path), ipython_dir, profile, profile_dir; and
+ * each unknown --Trait.name=value as `trait`. A value that holds a newline is left
+ * out. -> the text, to be freed.
  */
 char *worker_settings(const struct options *options);
 

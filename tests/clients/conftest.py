@@ -24,13 +24,14 @@ def kernelspec(tmp_path_factory):
     done = subprocess.run([EINKORN, "install", "--prefix", prefix, "--python", sys.executable],
                           text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
-    before = os.environ.get("JUPYTER_PATH")
-    os.environ["JUPYTER_PATH"] = str(prefix / "share" / "jupyter")
-    runtime = os.environ.get("JUPYTER_RUNTIME_DIR")
-    os.environ["JUPYTER_RUNTIME_DIR"] = str(tmp_path_factory.mktemp("runtime"))
+    own = {"JUPYTER_PATH": prefix / "share" / "jupyter",
+           "JUPYTER_RUNTIME_DIR": tmp_path_factory.mktemp("runtime"),
+           "IPYTHONDIR": tmp_path_factory.mktemp("ipython")}
+    before = {name: os.environ.get(name) for name in own}
+    os.environ.update({name: str(path) for name, path in own.items()})
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     yield prefix / "share" / "jupyter" / "kernels" / "einkorn"
-    for name, value in ("JUPYTER_PATH", before), ("JUPYTER_RUNTIME_DIR", runtime):
+    for name, value in before.items():
         if value is None:
             del os.environ[name]
         else:

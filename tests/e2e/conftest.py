@@ -11,6 +11,8 @@ the kernel must end with status 0 and leave no process, port or line behind.
 What the kernels wrote on stderr is shown with a failed test.
 """
 
+import os
+
 import pytest
 
 from client import SANITIZED, Kernel
@@ -35,6 +37,12 @@ def pytest_runtest_makereport(item, call):
                 report.sections.append((f"stderr of kernel {kernel.pid}", kernel.stderr() or "-"))
                 report.sections.append((f"messages of kernel {kernel.pid}", kernel.report()))
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def profile(tmp_path_factory):
+    """Kernels that are not started by Kernel do not write into the developer's history either."""
+    os.environ["IPYTHONDIR"] = str(tmp_path_factory.mktemp("ipython"))
 
 
 def passed(item):

@@ -55,13 +55,15 @@ HOMES = {"missing": {"HOME": "/nonexistent"}, "read-only": {"HOME": "/proc/self"
 @pytest.mark.parametrize("name", HOMES)
 def test_directories_that_cannot_be_used(start, name):
     """Issue: read-only HOME; and its brothers."""
-    serves(start(env=HOMES[name]))
+    kernel = start(env=HOMES[name])
+    kernel.expect_log(r"einkorn: history: .*/none/.*; this session's stays in memory")
+    serves(kernel)
 
 
-def test_home_and_all_else_is_unset(start):
-    """Not one variable: no HOME, PATH, LANG, USER."""
+def test_home_and_all_else_is_unset(start, tmp_path):
+    """Not one variable: no HOME, PATH, LANG, USER. (The home is then the system's to tell.)"""
     code = "for name in list(os.environ): del os.environ[name]"
-    serves(start(launcher=through(code)))
+    serves(start(launcher=through(code), args=["--profile-dir", str(tmp_path)]))
 
 
 SHADOWS = ["random", "code", "email", "io", "signal", "asyncio", "contextvars", "threading",

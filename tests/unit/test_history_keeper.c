@@ -318,13 +318,16 @@ Test(history_keeper, two_of_them_share_a_file)
 Test(history_keeper, a_file_that_was_replaced_gets_a_session_of_its_own)
 {
     struct history_keeper *keeper = keeper_new();
+    sqlite3 *db;
 
     put(keeper, 1, "\"x\"");
     (void)wait_news(keeper, HISTORY_NEWS_SESSION);
     cr_assert_eq(unlink(file), 0);
-    execute(open_database(), "CREATE TABLE sessions (session integer primary key autoincrement, "
-                             "start timestamp, end timestamp, num_cmds integer, remark text);"
-                             "INSERT INTO sessions VALUES (1, 'somebody', NULL, NULL, '')");
+    db = open_database();
+    execute(db, "CREATE TABLE sessions (session integer primary key autoincrement, "
+                "start timestamp, end timestamp, num_cmds integer, remark text);"
+                "INSERT INTO sessions VALUES (1, 'somebody', NULL, NULL, '')");
+    (void)sqlite.close_v2(db);
     put(keeper, 2, "\"y\"");
     cr_expect_eq(wait_news(keeper, HISTORY_NEWS_SESSION).session, 2);
     end(&keeper);
