@@ -110,7 +110,11 @@ static int run_kernel(const struct options *options)
     for (size_t i = 0; i < options->ignored_count && i < OPTIONS_IGNORED_MAX; i++) {
         const char *text = options->ignored[i];
 
-        log_warning("%s %s is not known and ignored", *text == '-' ? "option" : "argument", text);
+        if (*text == '-') {
+            log_warning("option %s is not Einkorn's: IPython gets it", text);
+        } else {
+            log_warning("argument %s is not known and ignored", text);
+        }
     }
     status = start_init(&start, options);
     if (status != 0) {

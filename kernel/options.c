@@ -357,15 +357,30 @@ static void ignore(struct parser *self, const char *text)
     self->options.ignored_count++;
 }
 
-/* "--Trait.name=value" or "--Trait.name value", for some other program. */
+/* Those of IPython's short names of traits that say what is to be loaded or shown. */
+static bool is_ipythons(const struct argument *argument)
+{
+    static const char *const names[] = {"ext",        "gui",    "matplotlib", "pylab",
+                                        "cache-size", "colors", "autocall"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (same_name(names[i], argument->name, argument->name_n)) {
+            return true;
+        }
+    }
+    return memchr(argument->name, '.', argument->name_n) != NULL;
+}
+
+/* "--Trait.name=value" or "--Trait.name value", for IPython. */
 static bool ignore_trait(struct parser *self, const struct argument *argument)
 {
-    if (strncmp(argument->whole, "--", 2) != 0 ||
-        memchr(argument->name, '.', argument->name_n) == NULL) {
+    if (strncmp(argument->whole, "--", 2) != 0 || !is_ipythons(argument)) {
         return false;
     }
     ignore(self, argument->whole);
     if (argument->value == NULL && *self->next != NULL && (*self->next)[0] != '-') {
+        if (self->options.ignored_count <= OPTIONS_IGNORED_MAX) {
+            self->options.ignored_value[self->options.ignored_count - 1] = *self->next;
+        }
         self->next++;
     }
     return true;

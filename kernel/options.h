@@ -26,7 +26,7 @@ enum install_where { INSTALL_NONE, INSTALL_USER, INSTALL_SYS_PREFIX, INSTALL_PRE
 /* The exit status upon a bad command line or connection file. */
 enum { EXIT_USAGE = 2 };
 
-enum { OPTIONS_ERROR_MAX = 512, OPTIONS_IGNORED_MAX = 8, OPTIONS_VARIABLES_MAX = 64 };
+enum { OPTIONS_ERROR_MAX = 512, OPTIONS_IGNORED_MAX = 32, OPTIONS_VARIABLES_MAX = 64 };
 
 struct options {
     enum command command;
@@ -51,8 +51,9 @@ struct options {
     const char *ipython_dir;     /* NULL: $IPYTHONDIR, else ~/.ipython */
     const char *profile;         /* its name; NULL: "default" */
     const char *profile_dir;     /* NULL: that of `profile` in ipython_dir */
-    /* The --Trait.name=value that mean nothing here, for the log; more are only counted. */
+    /* The --Trait.name=value that are IPython's, and words for nobody; more are only counted. */
     const char *ignored[OPTIONS_IGNORED_MAX];
+    const char *ignored_value[OPTIONS_IGNORED_MAX]; /* of "--Trait.name value"; else NULL */
     size_t ignored_count;
     /* install and uninstall: */
     enum install_where where; /* never INSTALL_NONE with them */

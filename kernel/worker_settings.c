@@ -21,6 +21,21 @@ static void put(struct buffer *text, const char *name, const char *value)
     }
 }
 
+/* One word of two: "--Trait.name" and its value. */
+static void put_trait(struct buffer *text, const char *name, const char *value)
+{
+    struct buffer whole = BUFFER_INIT;
+
+    buffer_put_text(&whole, name);
+    if (value) {
+        buffer_put_char(&whole, '=');
+        buffer_put_text(&whole, value);
+    }
+    buffer_put_char(&whole, '\0');
+    put(text, "trait", (const char *)whole.p);
+    buffer_release(&whole);
+}
+
 char *worker_settings(const struct options *options)
 {
     char *history = history_place_wanted(options) ? history_place_path(options) : NULL;
@@ -35,7 +50,7 @@ char *worker_settings(const struct options *options)
     put(&text, "profile", options->profile);
     put(&text, "profile_dir", options->profile_dir);
     for (i = 0; i < options->ignored_count && i < OPTIONS_IGNORED_MAX; i++) {
-        put(&text, "trait", options->ignored[i]);
+        put_trait(&text, options->ignored[i], options->ignored_value[i]);
     }
     buffer_put_char(&text, '\0');
     free(history);

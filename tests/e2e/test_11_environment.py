@@ -500,7 +500,7 @@ def test_the_log_goes_to_a_file_when_asked(start, tmp_path):
     assert text.startswith("before\n")
     for option in "--Some.trait='x y'", "--Other.trait=1":
         assert [line for line in text.splitlines() if option in line] == [
-            f"einkorn: option {option} is not known and ignored"]
+            f"einkorn: option {option} is not Einkorn's: IPython gets it"]
     assert "secret" not in text and kernel.connection["key"] not in text
     fresh = tmp_path / "fresh"
     start(args=["--log", str(fresh)]).stop()
@@ -510,7 +510,7 @@ def test_the_log_goes_to_a_file_when_asked(start, tmp_path):
 @pytest.mark.parametrize("level, told", [("error", False), ("WARNING", True), ("info", True)])
 def test_the_level_decides_what_is_logged(start, level, told):
     kernel = start(args=["--log-level", level, "--A.b=1"])
-    line = "einkorn: option --A.b=1 is not known and ignored"
+    line = "einkorn: option --A.b=1 is not Einkorn's: IPython gets it"
     kernel.expect_log(re.escape(line))
     kernel.stop()
     assert (line in kernel.stderr()) == told

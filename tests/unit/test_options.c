@@ -15,7 +15,7 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-enum { WORDS = 24 };
+enum { WORDS = 40 };
 
 static struct options options;
 static char error[OPTIONS_ERROR_MAX];
@@ -155,6 +155,9 @@ Test(options, max_output_comes_from_the_option_then_the_environment)
     cr_expect(eq(sz, options.max_output, 9));
 }
 
+#define EIGHT_TRAITS                                                                               \
+    "--A.a=1", "--A.a=2", "--A.a=3", "--A.a=4", "--A.a=5", "--A.a=6", "--A.a=7", "--A.a=8"
+
 Test(options, options_of_other_programs_are_passed_over_and_noted)
 {
     cr_assert(eq(int,
@@ -166,12 +169,27 @@ Test(options, options_of_other_programs_are_passed_over_and_noted)
     cr_expect(eq(sz, options.ignored_count, 3));
     EXPECT_TEXT(options.ignored[0], "--Other.trait=:memory:");
     EXPECT_TEXT(options.ignored[1], "--Session.key=b''");
+    EXPECT_TEXT(options.ignored[2], "--InteractiveShell.ast_node_interactivity");
+    EXPECT_TEXT(options.ignored_value[2], "all");
+    cr_expect(options.ignored_value[0] == NULL && options.ignored_value[1] == NULL);
     cr_expect(eq(int, options.log_level, LEVEL_DEBUG));
-    cr_assert(eq(int,
-                 PARSE("--A.a=1", "--A.b=1", "--A.c=1", "--A.d=1", "--A.e=1", "--A.f=1", "--A.g=1",
-                       "--A.h=1", "--A.i=1"),
-                 0));
+    cr_assert(
+        eq(int, PARSE(EIGHT_TRAITS, EIGHT_TRAITS, EIGHT_TRAITS, EIGHT_TRAITS, "--A.b", "1"), 0));
     cr_expect(eq(sz, options.ignored_count, OPTIONS_IGNORED_MAX + 1));
+}
+
+Test(options, short_names_of_ipythons_traits_are_for_ipython)
+{
+    cr_assert(eq(int, PARSE("kernel", "--matplotlib=inline", "--ext", "autoreload", "--pylab"), 0),
+              "%s", error);
+    cr_expect(eq(sz, options.ignored_count, 3));
+    EXPECT_TEXT(options.ignored[0], "--matplotlib=inline");
+    EXPECT_TEXT(options.ignored[1], "--ext");
+    EXPECT_TEXT(options.ignored_value[1], "autoreload");
+    EXPECT_TEXT(options.ignored[2], "--pylab");
+    cr_expect(options.ignored_value[2] == NULL);
+    cr_expect(eq(int, PARSE("kernel", "-ext=autoreload"), -EINVAL));
+    cr_expect(eq(int, PARSE("install", "--user", "--ext=autoreload"), -EINVAL));
 }
 
 Test(options, the_place_of_the_history_is_said_as_for_ipykernel)

@@ -28,10 +28,12 @@ Test(worker_settings, all_that_may_be_said)
                              .ipython_dir = "/i",
                              .profile = "p",
                              .profile_dir = "/d",
-                             .ignored = {"--A.b=1", "--A.c=2\n3"},
-                             .ignored_count = 2},
+                             .ignored = {"--A.b=1", "--A.c=2\n3", "--A.d", "--pylab"},
+                             .ignored_value = {[2] = "w"},
+                             .ignored_count = 4},
            "shell=plain\nipykernel=no\nconnection_file=/c.json\nhistory=h\nipython_dir=/i\n"
-           "profile=p\nprofile_dir=/d\ntrait=--A.b=1\n");
+           "profile=p\nprofile_dir=/d\ntrait=--A.b=1\ntrait=--A.d=w\n"
+           "trait=--pylab\n");
 }
 
 Test(worker_settings, a_history_in_memory_has_no_file)

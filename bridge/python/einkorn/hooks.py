@@ -14,7 +14,7 @@ from .imports import after_import
 from .ipython import loading
 from .statements import silenced
 from .stdin import StdinNotImplementedError
-from .tasks import idle, run_coroutine
+from .tasks import run_coroutine
 
 __all__ = [
     "StdinNotImplementedError",
@@ -87,6 +87,15 @@ def _on_spawn(module):
     from .children import patch_spawn
 
     patch_spawn(module)
+
+
+def idle(fd):
+    """Use the time between requests; return True as soon as ``fd`` is readable.
+
+    False is returned if there is nothing to do meanwhile.
+    """
+    loading.preload()
+    return tasks.idle(fd)
 
 
 def begin(count, code, store, silent):

@@ -9,6 +9,7 @@ in another way than ``repr`` does, and a profile with settings or startup files 
 
 import _thread
 import builtins
+import os
 import sys
 from _frozen_importlib_external import PathFinder  # `importlib` itself costs a millisecond
 
@@ -24,6 +25,16 @@ _failure = None  # what IPython's import raised
 _finder = None
 _words = None  # of IPython's own text, once somebody asked for an attribute
 _in_cell = False  # a plain cell runs
+_asked = False  # whether IPython is needed from the first cell on
+
+# Where IPython's applications look for configuration, and what for.
+_SYSTEM = ("/etc/ipython", "/usr/local/etc/ipython")
+_FILES = frozenset(
+    {"ipython_config.py", "ipython_config.json"}
+    | {"ipython_kernel_config.py", "ipython_kernel_config.json"}
+)
+# Arguments for what has nothing to do with cells.
+_OTHERS = ("--Session.", "--HistoryManager.", "--HistoryAccessor", "--ConnectionFileMixin.")
 
 
 def install(names):
@@ -116,6 +127,70 @@ def _load(_):
         made.begin_plain_cell()
 
 
+# --- From the first cell on ----------------------------------------------------------------------
+
+
+def has_settings():
+    """Return whether IPython has anything to read when it is loaded: arguments, or a profile."""
+    chosen = settings.TRAITS or settings.PROFILE or settings.PROFILE_DIR or settings.IPYTHON_DIR
+    return bool(chosen) or _has_profile()
+
+
+def _has_profile():
+    """Return whether the user or the system has configuration or startup files; by five listings."""
+    if os.environ.get("PYTHONSTARTUP"):
+        return True
+    profile = settings.PROFILE_DIR
+    if not profile:
+        base = settings.IPYTHON_DIR or os.environ.get("IPYTHONDIR") or "~/.ipython"
+        profile = f"{base}/profile_{settings.PROFILE or 'default'}"
+    for directory in (os.path.expanduser(profile), f"{sys.prefix}/etc/ipython", *_SYSTEM):
+        names = _names_in(directory)
+        if not _FILES.isdisjoint(names):
+            return True
+        if "startup" in names and any(
+            name.endswith((".py", ".ipy")) for name in _names_in(f"{directory}/startup")
+        ):
+            return True
+    return False
+
+
+def _names_in(directory):
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return ()
+
+
+def _is_wanted():
+    """Return whether the session shall be IPython's from its first cell on."""
+    if settings.SHELL == "ipython":
+        return True
+    if any(not text.startswith(_OTHERS) for text in settings.TRAITS):
+        return True
+    return _has_profile()
+
+
+def preload():
+    """Load IPython if it is wanted from the first cell on.  Called while there is no request."""
+    global _asked
+    if not _asked:
+        _asked = True
+        if is_possible() and _is_wanted():
+            try:
+                shell()
+            except Exception:
+                pass  # who needs it will be told
+
+
+def _check():
+    if settings.SHELL == "ipython" and not is_possible():
+        raise ImportError(
+            "einkorn was started with --shell=ipython, but IPython "
+            + (f"cannot be loaded: {_failure!r}" if _failure else f"is not installed for {sys.executable}")
+        ) from _failure
+
+
 def shows(value):
     """Return whether a value is shown by IPython: the shell is there, or would show it otherwise."""
     if _shell is not None:
@@ -136,16 +211,15 @@ _SIMPLE = frozenset({type(None), bool, float, complex, str, bytes})
 def wants_cell(code):
     """Return whether a cell is rather IPython's, so far as can be told before it is compiled.
 
-    Once the shell is there all are, and with ``--shell=ipython`` from the first one on.  Before
-    that it is the single line that begins with a name nobody knows: an error in Python, but ``ls -l`` and ``pwd`` in IPython.
+    Once the shell is there all are.  Before that it is the single line that begins with a name
+    nobody knows: an error in Python, but ``ls -l`` and ``pwd`` in IPython.  Raises ImportError where
+    IPython shall run the cells, and cannot.
     """
+    preload()
     if _shell is not None:
         return True
-    if not is_possible():
-        return False
-    if settings.SHELL == "ipython":
-        return True
-    if "\n" in code:
+    _check()
+    if "\n" in code or not is_possible():
         return False
     word = _first_word(code)
     if not word or word in _names.namespace or hasattr(builtins, word):

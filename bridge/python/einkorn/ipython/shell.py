@@ -20,7 +20,7 @@ from IPython.utils.text import LSString, SList
 from traitlets import Any, CBool, Instance, Type, default
 
 from .. import errors, parents, tasks
-from . import shim, system
+from . import loading, shim, system
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
 from .history import HistoryManager
@@ -80,6 +80,7 @@ class ZMQInteractiveShell(InteractiveShell):
     autoindent = CBool(False)
     exiter = Instance(ZMQExitAutocall)
     keepkernel_on_exit = None
+    profile = None  # what is still to be started, in the first cell
     cell_count = 0  # the number of the cell that runs
     in_plain_cell = False  # it does not come through here
 
@@ -216,6 +217,9 @@ class ZMQInteractiveShell(InteractiveShell):
         Returns None, or (ename, evalue, traceback) of an error, which the client has seen.
         """
         self.cell_count = self.execution_count = count
+        profile, self.profile = self.profile, None
+        if profile is not None:
+            _einkorn.context.run(profile.start, self)
         self._last_traceback = self._last_error = None
         self._last_traceback_during_displayhook = False
         result = self._run(code, store, silent)
@@ -293,6 +297,7 @@ class ZMQInteractiveShell(InteractiveShell):
 InteractiveShellABC.register(ZMQInteractiveShell)
 for _class in (ZMQInteractiveShell, ZMQDisplayPublisher):
     _class.__module__ = "ipykernel.zmqshell"
+KernelMagics.__module__ = "ipykernel.zmqshell"
 ZMQShellDisplayHook.__module__ = "ipykernel.displayhook"
 
 
@@ -304,10 +309,20 @@ def make_shell(names):
 
     from .. import settings
 
-    config = Config()
+    app, options = None, {}
+    if loading.has_settings():
+        from . import profile
+
+        app = profile.load()
+        if app.profile_dir is not None:
+            options["profile_dir"] = app.profile_dir
+    config = app.config if app else Config()
     config.IPKernelApp.connection_file = settings.CONNECTION_FILE
     unders = {name: names.namespace[name] for name in ("_", "__", "___") if name in names.namespace}
-    shell = ZMQInteractiveShell.instance(config=config, user_module=__main__, user_ns=names.namespace)
+    shell = ZMQInteractiveShell.instance(
+        config=config, user_module=__main__, user_ns=names.namespace, **options
+    )
+    shell.profile = app
     shell.kernel = shell.parent = IPythonKernel.instance(config=config, shell=shell)
     shell.compile.flags |= _einkorn.future_flags()
     names.namespace.update(unders)  # the displayhook has emptied them
