@@ -95,7 +95,8 @@ def idle(fd):
     False is returned if there is nothing to do meanwhile.
     """
     loading.preload()
-    return tasks.idle(fd)
+    gui = loading.event_loop()
+    return tasks.idle(fd) if gui is None else gui.idle(fd)
 
 
 def begin(count, code, store, silent):

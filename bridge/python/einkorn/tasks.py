@@ -195,9 +195,15 @@ def _is_users(frame):
     return False
 
 
-def idle(fd):
+def is_loaded():
+    """Return whether there is a loop, which may come to have work at any time."""
+    return _loop is not None
+
+
+def idle(fd, once=False):
     """Turn the loop until ``fd`` (a file descriptor) is readable; return True then.
 
+    With ``once`` only what is due now is done.
     Returns False at once if the loop has no work.  Never raises for what tasks and callbacks do:
     that goes to the loop's exception handler.
     """
@@ -212,6 +218,8 @@ def idle(fd):
         loop.stop()
 
     loop.add_reader(fd, stop)
+    if once:
+        loop.call_soon(loop.stop)
     # A task may block, and the request that waits for it be interrupted: that ends the task.
     _einkorn.set_interrupt_taker(_spare_the_loop)
     try:
@@ -222,6 +230,8 @@ def idle(fd):
                 pass  # there is nothing to interrupt
             except SystemExit as error:
                 _report(loop, error)
+            if once:
+                break
     finally:
         _einkorn.set_interrupt_taker(None)
         if not loop.is_closed():

@@ -90,6 +90,11 @@ def current():
     return _shell
 
 
+def event_loop():
+    """Return what runs a GUI toolkit's loop between requests (gui.Loop), None if nothing does."""
+    return _shell.kernel.eventloop if _shell is not None else None
+
+
 def is_possible():
     """Return whether IPython is installed, and did not fail to load."""
     return _names is not None and _failure is None

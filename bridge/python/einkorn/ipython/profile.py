@@ -9,6 +9,7 @@ seen.  An error ends neither the session nor the cell.
 Whether there is a profile at all is found out in loading.py, without IPython.
 """
 
+import ast
 import logging
 import os
 import sys
@@ -16,12 +17,13 @@ import sys
 from IPython.core.application import BaseIPythonApplication
 from IPython.core.profiledir import ProfileDirError
 from IPython.core.shellapp import InteractiveShellApp, shell_aliases
-from traitlets import default
+from traitlets import Dict, List, Set, Tuple, default
 from traitlets.config import Config
-from traitlets.config.loader import DeferredConfigList, DeferredConfigString
+from traitlets.config.loader import DeferredConfigList
 
 from .. import settings
 
+_CONTAINERS = (List, Tuple, Set, Dict)
 _ALONE = {"pylab": "auto", "matplotlib": "auto"}  # what these mean without a value
 
 
@@ -125,10 +127,21 @@ def _arguments(texts):
             values.setdefault((section, trait), []).append(value)
     config = Config()
     for (section, trait), given in values.items():
-        is_literal = len(given) == 1 and given[0][:1] in "[({" and given[0]
-        kind = DeferredConfigString if is_literal else DeferredConfigList
-        config[section][trait] = kind(given[0] if is_literal else given)
+        config[section][trait] = _Given(given)
     return config
+
+
+class _Given(DeferredConfigList):
+    """The values that an argument was given; what they mean depends on the trait's kind."""
+
+    def get_value(self, trait):
+        """Return what the trait is to be.  ``['a', 'b']`` is one way to write two values."""
+        if len(self) == 1 and self[0][:1] in ("[", "(", "{") and isinstance(trait, _CONTAINERS):
+            try:
+                return ast.literal_eval(self[0])
+            except (ValueError, SyntaxError):
+                pass
+        return super().get_value(trait)
 
 
 def load():

@@ -14,6 +14,7 @@ import _einkorn
 
 from IPython.core import page
 from IPython.core.autocall import ZMQExitAutocall
+from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell, InteractiveShellABC
 from IPython.core.payload import PayloadManager
 from IPython.utils.text import LSString, SList
@@ -119,6 +120,16 @@ class ZMQInteractiveShell(InteractiveShell):
         super().init_magics()
         self.register_magics(KernelMagics)
         self.magics_manager.register_alias("ed", "edit")
+
+    def enable_gui(self, gui=None):
+        """Have the loop of a GUI toolkit run between requests; None: no longer."""
+        from .gui import enable
+
+        try:
+            enable(gui, self.kernel)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        self.active_eventloop = gui
 
     def init_virtualenv(self):
         """Nothing: the kernel runs the environment's own Python."""
