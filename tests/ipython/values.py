@@ -274,6 +274,18 @@ class A:
 a = A()
 a._repr_pretty_ = lambda p, cycle: p.text('of the instance')
 a""",
+    "html and every attribute": """
+class A:
+    def __getattr__(self, name): return lambda *a, **k: name
+    def _repr_html_(self): return '<b>'
+    def __repr__(self): return 'A()'
+A()""",
+    "html and some attributes": """
+class A:
+    def __getattr__(self, name): raise AttributeError
+    def _repr_html_(self): return '<b>'
+    def __repr__(self): return 'A()'
+A()""",
     "numpy float": "import numpy\nnumpy.float64(0.1)",
     "numpy bool": "import numpy\nnumpy.bool_(True)",
     "numpy type": "import numpy\nnumpy.int8",

@@ -11,7 +11,8 @@ import sys
 
 from . import sources
 
-_definitions = {}  # cell file name -> [(qualified name, first line, last line)], lines from 1
+# cell file name -> (its text, [(qualified name, first line, last line)]), lines from 1
+_definitions = {}
 
 
 def patch_inspect(module):
@@ -19,6 +20,7 @@ def patch_inspect(module):
     if not hasattr(module.getfile, "__wrapped__"):
         module.getfile = _getfile(module.getfile)
         module.findsource = _findsource(module.findsource)
+        module.getabsfile = _getabsfile(module.getabsfile)
 
 
 def _getfile(original):
@@ -44,6 +46,18 @@ def _findsource(original):
         return original(object)
 
     return findsource
+
+
+def _getabsfile(original):
+    from functools import wraps
+
+    @wraps(original)
+    def getabsfile(object, _filename=None):
+        path = original(object, _filename)
+        name = path.rpartition("/")[2]
+        return path if sources.label(name) is None else name  # a cell's lies in no directory
+
+    return getabsfile
 
 
 def _locate(cls):
@@ -91,12 +105,13 @@ def _function(value):
 
 def _classes(name):
     """Return the class statements of a kept cell; [] for any other file."""
-    if sources.text(name) is None:
+    text = sources.text(name)
+    if text is None:
         _definitions.pop(name, None)
         return []
-    if name not in _definitions:
-        _definitions[name] = list(_walk(_parse("".join(sources.lines(name))), ""))
-    return _definitions[name]
+    if _definitions.get(name, (None,))[0] is not text:
+        _definitions[name] = text, list(_walk(_parse("".join(sources.lines(name))), ""))
+    return _definitions[name][1]
 
 
 def _parse(text):

@@ -236,6 +236,9 @@ def complete(code, cursor_pos):
 
     ``cursor_pos`` counts code points; what is outside of ``code`` means its end.
     """
+    kernel = _ipython()
+    if kernel is not None:
+        return kernel.do_complete(code, cursor_pos)
     from . import completion
 
     return completion.complete(code, cursor_pos, _names.namespace)
@@ -243,16 +246,37 @@ def complete(code, cursor_pos):
 
 def inspect(code, cursor_pos, detail_level):
     """Return the content of an inspect_reply (messaging spec, "Introspection")."""
+    kernel = _ipython()
+    if kernel is not None:
+        return kernel.do_inspect(code, cursor_pos, detail_level)
     from . import inspection
 
     return inspection.inspect(code, cursor_pos, detail_level, _names.namespace)
 
 
 def is_complete(code):
-    """Return the content of an is_complete_reply (messaging spec, "Code completeness")."""
+    """Return the content of an is_complete_reply (messaging spec, "Code completeness").
+
+    IPython is asked where it is there, and not loaded for this.
+    """
+    if loading.current() is not None:
+        return loading.current().kernel.do_is_complete(code)
     from . import completeness
 
     return completeness.is_complete(code)
+
+
+def _ipython():
+    """Return the kernel object of IPython's shell, loaded now; None where there is no IPython.
+
+    One that does not load is told of where a cell asks for it.
+    """
+    if not loading.is_possible():
+        return None
+    try:
+        return loading.shell().kernel
+    except Exception:
+        return None
 
 
 def comm(msg_type, message):

@@ -1,7 +1,7 @@
 """The text of the cells that ran, under the file names they were compiled with.
 
 Every execution has a file name of its own, ``<cell 3>`` or, when the count repeats (silent cells),
-``<cell 3 run 2>``.  Names in angle brackets are left as they are by pdb, bdb, doctest, inspect and
+``<cell 3 run 2>``; those of IPython's cells come from their text (ipython/compiler.py).  Names in angle brackets are left as they are by pdb, bdb, doctest, inspect and
 warnings, which all fetch the text from ``linecache``.  That module is not loaded at start: the
 texts wait here and move there when somebody imports it, as entries without a modification time,
 which ``linecache.checkcache`` keeps.
@@ -27,15 +27,22 @@ def add(count, code):
 
     Returns the file name to compile it under; no other execution has or had the same one.
     """
-    global _size, _dropped, _last
+    global _last
     run = _last[1] + 1 if count == _last[0] else 1
     _last = (count, run)
     name = f"<cell {count}>" if run == 1 else f"<cell {count} run {run}>"
+    keep(name, count, code)
+    return name
+
+
+def keep(name, count, code):
+    """Keep ``code`` as the source of cell ``count``, compiled under a file name of the caller's."""
+    global _size, _dropped
     linecache = sys.modules.get("linecache")
     cache = getattr(linecache, "cache", None)
     if cache is not None and _cells and next(reversed(_cells)) not in cache:
         fill_linecache(linecache)  # somebody emptied it
-    _size += len(code)
+    _size += len(code) - len(_cells.pop(name, (0, ""))[1])
     _cells[name] = (count, code)
     while len(_cells) > 1 and (len(_cells) > MAX_CELLS or _size > MAX_CHARACTERS):
         oldest = next(iter(_cells))
@@ -45,7 +52,6 @@ def add(count, code):
             cache.pop(oldest, None)
     if cache is not None:
         cache[name] = _entry(name)
-    return name
 
 
 def label(name):

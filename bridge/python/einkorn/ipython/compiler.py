@@ -36,6 +36,12 @@ class Compiler(CachingCompiler):
         """See CachingCompiler."""
         return file_name(raw_code)
 
+    def cache(self, transformed_code, number=0, raw_code=None):
+        """See CachingCompiler.  A cell is known to all of Einkorn then, and forgotten with the rest."""
+        name = super().cache(transformed_code, number, raw_code)
+        sources.keep(name, number, transformed_code)
+        return name
+
     def format_code_name(self, name):
         """Return how tracebacks call a file: also for cells that ran before IPython was there."""
         label = sources.label(name)

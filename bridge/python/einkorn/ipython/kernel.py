@@ -14,6 +14,7 @@ from traitlets import Any, Dict, Instance, Unicode, default
 from traitlets.config import SingletonConfigurable
 
 from .. import __version__, parents
+from . import inspecting
 from .session import PUB_SOCKET, SESSION
 
 
@@ -155,22 +156,16 @@ class IPythonKernel(Kernel):
         return reply
 
     def do_complete(self, code, cursor_pos):
-        """Return the content of a complete_reply."""
-        from .. import hooks
-
-        return hooks.complete(code, cursor_pos)
+        """Return the content of a complete_reply; at once, from any thread."""
+        return inspecting.complete(self.shell, code, cursor_pos)
 
     def do_inspect(self, code, cursor_pos, detail_level=0, omit_sections=()):
-        """Return the content of an inspect_reply."""
-        from .. import hooks
-
-        return hooks.inspect(code, cursor_pos, detail_level)
+        """Return the content of an inspect_reply; at once, from any thread."""
+        return inspecting.inspect(self.shell, code, cursor_pos, detail_level, omit_sections)
 
     def do_is_complete(self, code):
         """Return the content of an is_complete_reply."""
-        from .. import hooks
-
-        return hooks.is_complete(code)
+        return inspecting.is_complete(self.shell, code)
 
     def do_history(
         self, hist_access_type, output, raw, session=0, start=1, stop=None,

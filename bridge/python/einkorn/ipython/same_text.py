@@ -47,9 +47,18 @@ def _is_small(value, room):
 
 
 def _has_own_repr(kind):
+    """Whether IPython asks only ``repr``, and the methods for other types as display.py does."""
+    names = {name for base in kind.__mro__[:-1] for name in base.__dict__}
+    if not names.isdisjoint(_OPEN) and not names.isdisjoint(_METHODS):
+        return False  # of those that may have every attribute IPython asks none of the methods
     for base in kind.__mro__:
         if base.__module__ in _SPECIAL or "_repr_pretty_" in base.__dict__:
             return False
         if "__repr__" in base.__dict__:  # IPython 8 and 9 look in these two places
             return callable(base.__dict__["__repr__"]) and callable(base.__repr__)
     return False
+
+
+_OPEN = ("__getattr__", "__getattribute__")
+_METHODS = ("_ipython_display_", "_repr_mimebundle_", *(f"_repr_{kind}_" for kind in (
+    "html", "markdown", "svg", "png", "jpeg", "pdf", "latex", "json", "javascript")))  # fmt: skip

@@ -61,6 +61,12 @@ def _chain(tb):
         tb = tb.tb_next
 
 
+def _leave_child(error):
+    """End a forked child that came to the end of its cell, as the runner ends one."""
+    if error is not None:  # IPython has shown it, if it is to be seen
+        raise error if isinstance(error, SystemExit) else SystemExit(1)
+
+
 class Payloads(PayloadManager):
     """Hands payloads to the runner, which keeps them for the reply of the caller's cell."""
 
@@ -88,6 +94,7 @@ class ZMQInteractiveShell(InteractiveShell):
     _last_traceback = None
     _last_traceback_during_displayhook = False
     _last_error = None  # (ename, evalue, traceback) of what was shown last
+    _showing_was_interrupted = False
     _info = None  # of a plain cell, for its events
 
     @default("exiter")
@@ -186,6 +193,17 @@ class ZMQInteractiveShell(InteractiveShell):
         self._last_error = (etype.__name__, errors.value(evalue), list(stb))
         _einkorn.error(*self._last_error)
 
+    def get_exception_only(self, exc_tuple=None):
+        """Return the last line of a traceback; ``showtraceback`` asks when an interrupt ended it."""
+        if exc_tuple is None and sys.exc_info()[0] is KeyboardInterrupt:
+            self._showing_was_interrupted = True
+        return super().get_exception_only(exc_tuple)
+
+    def _format_exception_for_storage(self, exception, *_other, **_others):
+        """Return what was shown, for the history's record of outputs, without asking once more."""
+        ename, evalue, traceback = self._last_error or (type(exception).__name__, "", [])
+        return {"ename": ename, "evalue": evalue, "traceback": traceback}
+
     def _get_exc_info(self, exc_tuple=None):
         """An interrupt that ended an await is KeyboardInterrupt, whatever asyncio makes of it.
 
@@ -232,15 +250,24 @@ class ZMQInteractiveShell(InteractiveShell):
         if profile is not None:
             _einkorn.context.run(profile.start, self)
         self._last_traceback = self._last_error = None
-        self._last_traceback_during_displayhook = False
+        self._last_traceback_during_displayhook = self._showing_was_interrupted = False
+        pid = os.getpid()
         result = self._run(code, store, silent)
         error = result.error_before_exec or result.error_in_exec
+        if os.getpid() != pid:
+            _leave_child(error)
         if error is None and not self._last_traceback_during_displayhook:
             return None
-        if self._last_error is not None:
-            return self._last_error
-        error = tasks.as_interrupt(error)  # nobody has shown it: a showtraceback of the user's
-        return type(error).__name__, errors.value(error), []
+        return self._last_error or self._unshown(tasks.as_interrupt(error))
+
+    def _unshown(self, error):
+        """Return the facts of an error that IPython did not show in an ``error`` message."""
+        name = type(error).__name__
+        if not self._showing_was_interrupted:  # a showtraceback of the user's, an exception group
+            return name, errors.value(error), []
+        facts = (name, "", [name])  # to ask for more may hang again
+        _einkorn.error(*facts)
+        return facts
 
     def _run(self, code, store, silent):
         if "await" in code or "async" in code:

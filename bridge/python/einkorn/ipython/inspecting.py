@@ -1,0 +1,63 @@
+"""Completion, inspection and completeness as ipykernel answers them: IPython's, with its metadata.
+
+A cursor counts code points; beyond the end of the code, and negative, it means the end.  All may be
+called from any thread, as VS Code does: IPython's completer keeps the request in itself and changes
+the warning filters meanwhile, so one is done after the other.  Both run code of the user's objects;
+the kernel interrupts them when their time is over, and the completer answers with what it has.
+"""
+
+import threading
+
+from IPython.core.completer import provisionalcompleter, rectify_completions
+from IPython.utils.tokenutil import token_at_cursor
+
+_lock = threading.RLock()
+
+
+def complete(shell, code, cursor):
+    """Return the content of a complete_reply (messaging spec, "Completion")."""
+    cursor = _inside(code, cursor)
+    with _lock, provisionalcompleter():
+        found = list(rectify_completions(code, shell.Completer.completions(code, cursor)))
+    types = [
+        {
+            "start": item.start,
+            "end": item.end,
+            "text": item.text,
+            "type": item.type,
+            "signature": item.signature,
+        }
+        for item in found
+    ]
+    return {
+        "status": "ok",
+        "matches": [item.text for item in found],
+        "cursor_start": found[0].start if found else cursor,
+        "cursor_end": found[0].end if found else cursor,
+        "metadata": {"_jupyter_types_experimental": types},
+    }
+
+
+def inspect(shell, code, cursor, detail_level=0, omit_sections=()):
+    """Return the content of an inspect_reply (messaging spec, "Introspection")."""
+    name = token_at_cursor(code, _inside(code, cursor))
+    try:
+        data = dict(shell.object_inspect_mime(name, detail_level, omit_sections))
+    except KeyError:
+        data = {}
+    found = bool(data)
+    if not shell.enable_html_pager:
+        data.pop("text/html", None)
+    return {"status": "ok", "found": found, "data": data, "metadata": {}}
+
+
+def is_complete(shell, code):
+    """Return the content of an is_complete_reply (messaging spec, "Code completeness")."""
+    status, indent = shell.input_transformer_manager.check_complete(code)
+    if status == "incomplete":
+        return {"status": status, "indent": " " * (indent or 0)}
+    return {"status": status}
+
+
+def _inside(code, cursor):
+    return cursor if cursor is not None and 0 <= cursor <= len(code) else len(code)
