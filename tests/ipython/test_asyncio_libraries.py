@@ -19,7 +19,7 @@ http_server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
 threading.Thread(target=http_server.serve_forever, daemon=True).start()
 url = f'http://127.0.0.1:{http_server.server_port}/'
 
-import httpx, anyio, trio, nbclient, nbformat, jupyter_client
+import httpx, anyio, trio
 async def fetch(n):
     async with httpx.AsyncClient(trust_env=False) as client:
         return int((await client.get(url + str(n))).text)

@@ -165,8 +165,10 @@ class _Interrupt:
 
     def take(self, frame):
         """See to an interrupt that came in ``frame``; return False to have it raised there."""
-        if self.taken or _aside_now or (self._task is not None and _is_users(frame)):
+        if self.taken or (self._task is not None and _is_users(frame)):
             return False
+        if _aside_now and frame is not None and frame.f_code is not _run_within.__code__:
+            return False  # in another loop, which ends of it
         self.taken = True
         if self._task is not None:
             # At once, not by call_soon: the task's next step may be due before, and block.
