@@ -157,7 +157,7 @@ def test_what_was_not_handled_during_the_cell_follows_it_in_order(open_comm, hel
     running = held("print('end')")
     ids = [running[0]] + [say(kernel, "print('m')", n=n) for n in range(3)]
     ids.append(kernel.send_execute("print(heard)"))
-    assert kernel.ask("control", "kernel_info_request").content["status"] == "ok"
+    assert kernel.ask("shell", "kernel_info_request").content["status"] == "ok"
     held.release()
     found = short(order(kernel, *ids))
     for cell in (ids[0], ids[-1]):
@@ -175,7 +175,7 @@ def test_a_message_that_was_sent_after_another_cell_waits_for_that_cell(open_com
     first = say(kernel, n="first")
     second_cell = kernel.send_execute("heard.append('cell')")
     second = say(kernel, n="second")
-    assert kernel.ask("control", "kernel_info_request").content["status"] == "ok"
+    assert kernel.ask("shell", "kernel_info_request").content["status"] == "ok"
     held.release()
     assert kernel.finished(running).stdout == "go\n1 ['first']\n"
     for msg_id in (first, second):
@@ -201,7 +201,7 @@ def test_an_error_aborts_cells_and_no_comm_messages(open_comm, held):
     first = say(kernel, n=1)
     aborted = kernel.send_execute("heard.append('never')")
     second = say(kernel, n=2)
-    assert kernel.ask("control", "kernel_info_request").content["status"] == "ok"
+    assert kernel.ask("shell", "kernel_info_request").content["status"] == "ok"
     held.release()
     assert kernel.finished(running).status == "error"
     assert kernel.reply("shell", aborted).content["status"] == "aborted"
@@ -214,7 +214,6 @@ def test_the_call_handles_all_that_wait_and_tells_how_many(open_comm, held):
     kernel = open_comm
     running = held("print(einkorn.process_messages(), einkorn.process_messages())")
     ids = [say(kernel, buffers=[b"x" * 300_000] if n % 50 == 0 else ()) for n in range(500)]
-    assert kernel.ask("control", "kernel_info_request").content["status"] == "ok"
     assert kernel.ask("shell", "kernel_info_request").content["status"] == "ok"
     held.release()
     assert kernel.finished(running).stdout == "go\n500 0\n"
@@ -360,7 +359,7 @@ def test_an_interrupt_ends_a_handler_that_follows_its_cell(open_comm, held):
     running = held()
     message = say(kernel, "print('in')\ntime.sleep(60)")
     after = say(kernel, "print('next')")
-    assert kernel.ask("control", "kernel_info_request").content["status"] == "ok"
+    assert kernel.ask("shell", "kernel_info_request").content["status"] == "ok"
     held.release()
     assert kernel.finished(running).status == "ok"
     seen = kernel.take("iopub", lambda m: m.parent_id == message and m.type == "stream")
@@ -388,7 +387,7 @@ def test_the_death_of_python_gives_waiting_messages_their_idle(start):
     kernel.iopub(kernel.send("shell", "comm_open", {"comm_id": "c", "target_name": "t", "data": {}}))
     running = kernel.started("print('go')\ntime.sleep(60)")
     ids = [say(kernel) for _ in range(3)]
-    assert kernel.ask("control", "kernel_info_request").content["status"] == "ok"
+    assert kernel.ask("shell", "kernel_info_request").content["status"] == "ok"
     os.kill(kernel.worker, signal.SIGKILL)
     for msg_id in ids:
         assert [m.state for m in kernel.iopub(msg_id)] == ["busy", "idle"]
@@ -407,7 +406,7 @@ def test_a_shutdown_gives_waiting_messages_their_idle(start):
     handled = say(kernel, "print('in')\ntime.sleep(60)")
     kernel.take("iopub", lambda m: m.parent_id == handled and m.type == "stream")
     ids = [say(kernel, "os.write(2, b'handled')") for _ in range(3)]
-    assert kernel.ask("control", "kernel_info_request").content["status"] == "ok"
+    assert kernel.ask("shell", "kernel_info_request").content["status"] == "ok"
     kernel.request_shutdown()
     for msg_id in ids:
         assert [m.state for m in kernel.iopub(msg_id)] == ["busy", "idle"]
