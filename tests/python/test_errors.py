@@ -8,7 +8,8 @@ import pytest
 
 def test_the_layout_is_ipythons(shell):
     result = shell("def f(n, *a, k=1):\n    # why\n    x = 1\n    return n / 0\n    pass\n\nf(1)")[0]
-    head, outer, inner, last = result["traceback"]
+    rule, head, outer, inner, last = result["traceback"]
+    assert rule == "\x1b[31m" + "-" * 75 + "\x1b[0m"  # an item of its own: nbclient compares them
     assert last == "\x1b[31mZeroDivisionError\x1b[0m: division by zero"
     assert (result["ename"], result["evalue"]) == ("ZeroDivisionError", "division by zero")
     assert result.plain == (
@@ -210,7 +211,7 @@ def test_frames_of_ours_are_left_out(shell):
     texts = [results[0].of("error")[0]["traceback"], results[2]["traceback"], results[3]["traceback"]]
     for text in texts + [results[4]["traceback"]]:
         assert "einkorn" not in "".join(text)
-    assert len(results[3]["traceback"]) == 4
+    assert len(results[3]["traceback"]) == 5
     assert "asyncio" in results[4].plain.replace("asyncio.run(f())", "")
 
 

@@ -96,7 +96,7 @@ def _one(exception):
     if frames or syntax is None:
         title = "Traceback (most recent call last)"
         space = " " * max(WIDTH - len(name) - len(title), 1)
-        items.append(f"{RED}{'-' * WIDTH}{OFF}\n{RED}{name}{OFF}{space}{title}")
+        items += [f"{RED}{'-' * WIDTH}{OFF}", f"{RED}{name}{OFF}{space}{title}"]  # as IPython's
     items += _frame_items(frames)
     if syntax:
         items.append(syntax)
