@@ -294,3 +294,18 @@ def test_the_debugger_asks(kernel):
             assert lines.count("2") == 1
             assert (result.status, result.error[0]) == ("error", "BdbQuit")
     assert kernel.run("print(\"fine\")") == [("stdout", "fine\n")]
+
+
+@pytest.mark.parametrize("code", [
+    "import pdb\nfor n in range(3):\n    pdb.set_trace()\n    n += 1",
+    "import pdb; pdb.set_trace()",
+    "def f():\n    breakpoint()\n    return 1\nf()"])
+def test_an_interrupt_at_pdbs_prompt_ends_the_cell(kernel, code):
+    """Issue 6, "Proof": as ipykernel's debugger does; Python's own would ask again for ever."""
+    cell = kernel.send_execute(code, allow_stdin=True)
+    assert kernel.take("stdin").content["prompt"] == "(Pdb) "
+    kernel.interrupt()
+    assert kernel.finish(cell).error[0] == "KeyboardInterrupt"
+    again = kernel.send_execute("import pdb; pdb.set_trace()\n_ = 2", allow_stdin=True)
+    kernel.answer(kernel.take("stdin"), "c")  # and it can be used again
+    assert kernel.finish(again).status == "ok"

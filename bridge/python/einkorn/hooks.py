@@ -51,6 +51,7 @@ def start(namespace):
     after_import("inspect", _on_inspect)
     after_import("getpass", stdin.patch_getpass)
     after_import("bdb", _on_bdb)
+    after_import("pdb", _on_pdb)
     after_import("comm", _on_comm)
     after_import("ipykernel.ipkernel", _on_ipkernel)
     after_import("multiprocessing.spawn", _on_spawn)
@@ -64,6 +65,12 @@ def _on_inspect(module):
     from .class_source import patch_inspect  # most sessions never need it
 
     patch_inspect(module)
+
+
+def _on_pdb(module):
+    from .pdb_stack import patch_pdb
+
+    patch_pdb(module)
 
 
 def _on_bdb(module):

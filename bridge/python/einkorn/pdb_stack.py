@@ -19,6 +19,29 @@ def patch_bdb(module):
         base.trace_dispatch = _trace_dispatch(base.trace_dispatch)
 
 
+def patch_pdb(module):
+    """Let an interrupt at the prompt end the cell (an action for imports.after_import).
+
+    Python's own pdb asks again, so a cell that waits there could not be ended by an interrupt.
+    IPython's debugger, which ipykernel puts in its place, does as this one.
+    """
+    if "_cmdloop" in vars(module.Pdb):
+        module.Pdb._cmdloop = _cmdloop
+
+
+def _cmdloop(self):
+    self.allow_kbdint = True
+    try:
+        self.cmdloop()
+    except KeyboardInterrupt:
+        self.set_quit()
+        sys.settrace(None)
+        self.quitting = False  # else its next use would raise BdbQuit
+        raise
+    finally:
+        self.allow_kbdint = False
+
+
 def leave():
     """End the stepping of a debugger that was led past the end of its cell; breakpoints stay."""
     tracer = sys.gettrace()
