@@ -130,6 +130,7 @@ struct link_page {
     alignas(64) _Atomic uint64_t area_taken; /* worker: requests it has copied out of the area */
 
     alignas(64) _Atomic uint64_t comm_last; /* kernel: number of the last COMM; 0: none yet */
+    _Atomic uint64_t comm_refused;          /* kernel: COMMs up to this number have their idle */
 
     /* An interrupt: the kernel stores the request's number, then a serial that counts up. */
     alignas(64) _Atomic uint64_t interrupt_number; /* kernel: the request to interrupt */

@@ -192,6 +192,13 @@ static int py_next(struct link_request **ret_request)
     return error;
 }
 
+/* The kernel ends, and has answered for this comm message. */
+static bool is_refused(const struct link_request *request)
+{
+    return request->kind == LINK_COMM &&
+           request->number <= atomic_load(&port_link_page()->comm_refused);
+}
+
 /* A comm message that came while something else ran: now the word is its. */
 static int py_begin(const struct link_request *request)
 {
@@ -224,6 +231,10 @@ static int py_serve(struct link_request *request)
 
 static int py_serve_within(struct link_request *request)
 {
+    if (is_refused(request)) {
+        link_request_destroy(&request);
+        return 0;
+    }
     int error = py_begin(request);
     if (error == 0 && request->error != 0) {
         error = py_refuse_lost(request);
@@ -281,9 +292,10 @@ int py_loop_run(void)
         if (forked_is_child()) {
             py_forked_end(NULL, NULL);
         }
-        if (error == 0 && request->kind == LINK_COMM && port_link_has_ended()) {
-            link_request_destroy(&request); /* as in py_next_comm */
-            error = LINK_ECLOSED;
+        if (error == 0 && request->kind == LINK_COMM &&
+            (is_refused(request) || port_link_has_ended())) {
+            link_request_destroy(&request);
+            continue;
         }
         if (error == LINK_ECLOSED) {
             return 0;

@@ -304,6 +304,9 @@ void lane_abort(struct kernel *kernel)
     struct lane *self = &kernel->lane;
     struct job *job;
 
+    if (kernel->door.memory.page) {
+        atomic_store(&kernel->door.memory.page->comm_refused, kernel->origins.last);
+    }
     ahead_end_all(kernel, false);
     while ((job = take_first(self))) {
         job_refuse(kernel, &job, last_count(self), NULL, NULL);
