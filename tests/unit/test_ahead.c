@@ -235,7 +235,7 @@ Test(ahead, a_worker_that_dies_leaves_none_without_idle)
     lane_die(stage.kernel, "KernelDied", "gone", NULL);
     stage_expect_status(&stage, "m2", "idle");
     for (int i = 3; i <= 4; i++) {
-        char id[8];
+        char id[16];
 
         (void)snprintf(id, sizeof id, "m%d", i);
         stage_expect_status(&stage, id, "busy");
