@@ -30,9 +30,10 @@ REFERENCE = os.environ.get("EINKORN_REFERENCE_PYTHON", sys.executable)  # it has
 REPLACED = (
     (r"\x1b\[[0-9;]*m", ""),
     (r"\b0x[0-9a-f]{6,}", "0x…"),
+    (r"\bat [0-9a-f]{8,}\b", "at …"),
     (r"/tmp/ipykernel_\d+/", "/tmp/ipykernel_…/"),
     (r"/tmp/ipython_edit_[\w/]+", "/tmp/ipython_edit_…"),
-    (r"\b\d+(\.\d+)?(e-?\d+)? ?(ns|[µμ]s|us|ms|s|min|h)\b", "TIME"),
+    (r"\b\d+(\.\d+)?(e[+-]?\d+)? ?(ns|[µμ]s|us|ms|s|min|h)\b", "TIME"),
     (r"\bpid(:|=) ?\d+", "pid N"),
 )
 

@@ -11,6 +11,7 @@ import sys
 import _einkorn
 
 from . import errors
+from .ipython import loading
 
 
 class Comm:
@@ -90,9 +91,11 @@ class Comm:
         self._close_callback = callback
 
     def handle_msg(self, msg):
-        """Take a comm_msg."""
+        """Take a comm_msg.  IPython's events fire around the handler, as around a cell."""
         if self._msg_callback is not None:
+            loading.trigger("pre_execute")
             self._msg_callback(msg)
+            loading.trigger("post_execute")
 
     def handle_close(self, msg):
         """Take a comm_close."""

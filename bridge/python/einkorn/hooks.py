@@ -189,6 +189,9 @@ def expressions(pairs):
     A result is {"status": "ok", "data", "metadata"} or {"status": "error", "ename", "evalue",
     "traceback"}.
     """
+    shell = loading.current()
+    if shell is not None:
+        return shell.user_expressions(pairs)
     results = {}
     for name, source in pairs.items():
         try:

@@ -90,6 +90,12 @@ def current():
     return _shell
 
 
+def trigger(event):
+    """Fire one of IPython's events, where the shell is there."""
+    if _shell is not None:
+        _shell.events.trigger(event)
+
+
 def event_loop():
     """Return what runs a GUI toolkit's loop between requests (gui.Loop), None if nothing does."""
     return _shell.kernel.eventloop if _shell is not None else None

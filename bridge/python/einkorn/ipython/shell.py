@@ -21,7 +21,7 @@ from IPython.utils.text import LSString, SList
 from traitlets import Any, CBool, Instance, Type, default
 
 from .. import errors, parents, tasks
-from . import loading, shim, system
+from . import debugging, loading, shim, system
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
 from .history import HistoryManager
@@ -137,6 +137,18 @@ class ZMQInteractiveShell(InteractiveShell):
         except ValueError as error:
             raise UsageError(str(error)) from error
         self.active_eventloop = gui
+
+    def init_events(self):
+        """Make the events.  A callback that fails is told of; the cell's own error stays its error."""
+        super().init_events()
+        fire = self.events.trigger
+
+        def trigger(event, *arguments, **keywords):
+            error = self._last_error
+            fire(event, *arguments, **keywords)
+            self._last_error = error
+
+        self.events.trigger = trigger
 
     def init_virtualenv(self):
         """Nothing: the kernel runs the environment's own Python."""
@@ -368,5 +380,6 @@ def make_shell(names):
     hidden = ("In", "Out", "_ih", "_oh")  # from %who and its kin
     shell.user_ns_hidden.update((name, names.namespace[name]) for name in hidden)
     shim.fill_zmqshell(globals())
+    debugging.install()
     shell.extension_manager.load_extension("storemagic")  # IPython's applications always have it
     return shell
