@@ -15,7 +15,7 @@ def script(pair):
 
 @pytest.mark.parametrize("code, answers", [
     ("1/0", []),
-    ("%debug", ["p 5", "u", "q"]),
+    ("%debug", ["p 5", "q"]),
     ("f('x')", []),
     ("%debug", ["p a", "up", "down", "ll", "q"]),
     ("%pdb on", []),
