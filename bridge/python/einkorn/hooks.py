@@ -151,7 +151,7 @@ def echo(value, count, store):
         value()
         return
     if loading.shows(value):
-        loading.shell().show_result(value, count)
+        loading.shell().show_result(value, count, store)
         return
     try:
         display.publish_result(value, count)

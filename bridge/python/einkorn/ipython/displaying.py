@@ -115,6 +115,18 @@ class ZMQShellDisplayHook(_Speaks, DisplayHook):
         """Is the cell silenced by a semicolon?  Of a plain cell the runner has seen to it."""
         return not self.shell.in_plain_cell and super().quiet()
 
+    def update_user_ns(self, result):
+        """Note a result as ``_`` and, if its cell is stored, as ``_N`` and ``Out[N]``.
+
+        ipykernel puts that of a hidden cell in the place of the last one's.
+        """
+        kept = self.do_full_cache
+        self.do_full_cache = kept and self.shell.cell_is_stored
+        try:
+            super().update_user_ns(result)
+        finally:
+            self.do_full_cache = kept
+
     def start_displayhook(self):
         """Begin a result."""
         self._is_active = True

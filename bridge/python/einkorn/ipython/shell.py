@@ -89,6 +89,7 @@ class ZMQInteractiveShell(InteractiveShell):
     keepkernel_on_exit = None
     profile = None  # what is still to be started, in the first cell
     cell_count = 0  # the number of the cell that runs
+    cell_is_stored = True  # it has a place in In and Out
     in_plain_cell = False  # it does not come through here
 
     _last_traceback = None
@@ -258,6 +259,7 @@ class ZMQInteractiveShell(InteractiveShell):
         Returns None, or (ename, evalue, traceback) of an error, which the client has seen.
         """
         self.cell_count = self.execution_count = count
+        self.cell_is_stored = store
         profile, self.profile = self.profile, None
         if profile is not None:
             _einkorn.context.run(profile.start, self)
@@ -338,9 +340,9 @@ class ZMQInteractiveShell(InteractiveShell):
         info = ExecutionInfo(None, False, False, True, None)
         self._end_cell(ExecutionResult(info), silent=False)
 
-    def show_result(self, value, count):
+    def show_result(self, value, count, store):
         """Show the result of a plain cell as IPython shows one."""
-        self.cell_count = count
+        self.cell_count, self.cell_is_stored = count, store
         self.displayhook(value)
 
 
