@@ -213,6 +213,7 @@ def shows(value):
     return not same(value)
 
 
+_BY_FILE_NAME = ("numba", "joblib", "datasets")  # see wants_cell
 _SIMPLE = frozenset({type(None), bool, float, complex, str, bytes})
 
 
@@ -223,14 +224,19 @@ def wants_cell(code):
     """Return whether a cell is rather IPython's, so far as can be told before it is compiled.
 
     Once the shell is there all are.  Before that it is the single line that begins with a name
-    nobody knows: an error in Python, but ``ls -l`` and ``pwd`` in IPython.  Raises ImportError where
-    IPython shall run the cells, and cannot.
+    nobody knows: an error in Python, but ``ls -l`` and ``pwd`` in IPython; and a cell beside a
+    library that keeps its caches by the file names that IPython gives to cells.  Raises ImportError
+    where IPython shall run the cells, and cannot.
     """
     preload()
     if _shell is not None:
         return True
     _check()
-    if "\n" in code or not is_possible():
+    if not is_possible():
+        return False
+    if any(library in sys.modules or library in code for library in _BY_FILE_NAME):
+        return True
+    if "\n" in code:
         return False
     word = _first_word(code)
     if not word or word in _names.namespace or hasattr(builtins, word):
