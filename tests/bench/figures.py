@@ -86,6 +86,28 @@ def round_trips(spec):
                 "execute_p50": quantile(cells, 0.5), "execute_p99": quantile(cells, 0.99)}
 
 
+def shell(spec):
+    """IPython where it is needed: the first magic of a session, and the cells after it."""
+    with spec.start() as kernel:
+        kernel.ready().run("pass")
+        try:
+            _, magic = timed(lambda: kernel.run("%time pass", client.PATIENCE))
+        except AssertionError as error:
+            raise client.Unsupported("there are no magics") from error
+
+        def cell():
+            kernel.until_idle(kernel.send_cell("pass"))
+
+        cells = times_of(cell)
+        pid = kernel.process.pid
+        kernels.wait_quiet(pid)
+        found = {f"shell_{name}": size for name, size in kernels.memory(pid).items()}
+    bare = kernels.python_import("IPython")
+    return {**found, "first_magic": magic, "python_import": bare,
+            "first_magic_by_import": magic / bare, "shell_p50": quantile(cells, 0.5),
+            "shell_p99": quantile(cells, 0.99)}
+
+
 def prints(spec):
     return printed(spec, "prints", f"for i in range({PRINTS}): print(i)", lines_of(PRINTS))
 
@@ -230,7 +252,7 @@ def queued(spec):
         return {"queued": seconds}
 
 
-GROUPS = {f.__name__: f for f in (start, first, memory, round_trips, prints, flushed, big_print,
+GROUPS = {f.__name__: f for f in (start, first, memory, round_trips, shell, prints, flushed, big_print,
                                   displays, comm_echo, interrupts, held, queued,
                                   load.memory_of_floods, load.control_under_load,
                                   load.interrupts_under_load)}

@@ -133,6 +133,14 @@ def python_pass():
     return time.perf_counter() - start
 
 
+def python_import(name):
+    """Seconds that an import takes in plain Python."""
+    code = f"import time; t = time.perf_counter(); import {name}; print(time.perf_counter() - t)"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                          capture_output=True, check=True)
+    return float(done.stdout)
+
+
 def family_of(pid):
     """A process and all its descendants."""
     found = [pid]

@@ -14,7 +14,7 @@ import statistics
 import figures
 import load
 
-OURS, PEER, FLOOR = "Einkorn", "ipykernel", "null kernel"
+OURS, PEER, XEUS, FLOOR = "Einkorn", "ipykernel", "xeus-python", "null kernel"
 
 # (figure, what it is, unit)
 ROWS = (
@@ -32,6 +32,13 @@ ROWS = (
     ("control_gil_held_inside", "… the slowest, inside the kernel, from readable to sent", "ms"),
     ("execute_p50", "execute `pass` to idle, p50", "ms"),
     ("execute_p99", "execute `pass` to idle, p99", "ms"),
+    ("first_magic", "the session's first magic (`%time pass`)", "ms"),
+    ("python_import", "`import IPython` in plain Python, for comparison", "ms"),
+    ("first_magic_by_import", "first magic ÷ `import IPython`", "×"),
+    ("shell_p50", "execute `pass` to idle with IPython loaded, p50", "ms"),
+    ("shell_p99", "… p99", "ms"),
+    ("shell_pss", "idle memory with IPython loaded, PSS", "MB"),
+    ("shell_uss", "… pages of their own (USS)", "MB"),
     ("prints", f"{figures.PRINTS:,} prints", "ms"),
     ("prints_messages", "… messages for them", ""),
     ("flushed", f"{load.FLUSHED:,} flushed prints", "ms"),
@@ -67,19 +74,22 @@ SCALE = {"ms": 1000, "MB": 1 / 1024, "M": 1e-6, "×": 1, "": 1}
 UNITS = {name: unit for name, _, unit in ROWS}
 # Figures of which a ratio says nothing: the same thing twice, a ratio already,
 # a number that is a choice.
-NO_RATIO = {"python_pass", "first_result_by_pass", "prints_messages", "flushed_messages",
-            "runaway_characters", "huge_characters",
+NO_RATIO = {"python_pass", "first_result_by_pass", "python_import", "first_magic_by_import",
+            "prints_messages", "flushed_messages", "runaway_characters", "huge_characters",
             *(f"control_{name}_by_floor" for name in load.LOADS)}
 # The null kernel's queued cells publish no output, so they are no floor.
 NO_FLOOR = {"queued"}
 
-# (figure, against whom, bound, how it is said). Against PEER the ratio must reach
-# the bound, against FLOOR it must stay below; None: Einkorn's own figure must.
+# (figure, against whom, bound, how it is said). Against PEER and XEUS the ratio must
+# reach the bound, against FLOOR it must stay below; None: Einkorn's own figure must.
 GOALS = (
     ("kernel_info", FLOOR, 1.5, "`kernel_info_reply` ≤ 1.5 × the null kernel"),
     ("kernel_info", PEER, 15, "… ≤ 1/15 of ipykernel's"),
     ("first_result_by_pass", None, 1.7, "first result ≤ 1.7 × `python -c pass`"),
     ("execute_p50", FLOOR, 1.8, "execute to idle, p50, ≤ 1.8 × the null kernel"),
+    ("first_magic_by_import", None, 1.3, "first magic ≤ 1.3 × `import IPython` in plain Python"),
+    ("shell_p50", XEUS, 2, "execute to idle with IPython loaded ≤ 1/2 of xeus-python's"),
+    ("shell_p50", PEER, 5, "… ≤ 1/5 of ipykernel's"),
     ("prints", PEER, 8, f"{figures.PRINTS:,} prints ≤ 1/8 of ipykernel's time"),
     ("flushed", PEER, 20, "flushed prints ≤ 1/20"),
     ("displays", PEER, 5, "displays ≤ 1/5"),
@@ -205,7 +215,7 @@ def goals(samples):
             values = samples.get(OURS, {}).get(name)
             value = values and statistics.median(values) * SCALE[UNITS[name]]
             text = figure(values, UNITS[name])
-        met = value and (value >= bound if against == PEER else value <= bound)
+        met = value and (value >= bound if against in (PEER, XEUS) else value <= bound)
         yield [what, text, "yes" if met else "no"]
 
 
@@ -231,7 +241,7 @@ def times(value):
 
 def ratio(samples, name, kernel):
     """
-    Against PEER how many times less Einkorn needs, against FLOOR how many times more.
+    Against PEER or XEUS how many times less Einkorn needs, against FLOOR how many times more.
     Samples of one round are at the same place, unless one of them failed.
     """
     ours, others = (samples.get(who, {}).get(name) for who in (OURS, kernel))
