@@ -318,6 +318,19 @@ static PyObject *py_comms(PyObject *self, PyObject *only_one)
     return Py_BuildValue("(nO)", (Py_ssize_t)handled, more > 0 ? Py_True : Py_False);
 }
 
+static PyObject *py_awaits(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    struct speaker *speaker = py_speaker_current();
+    int error = speaker->port->py_begin(speaker->request);
+    py_speaker_leave(speaker);
+    if (error != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *py_request_fd(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -430,6 +443,8 @@ PyMethodDef api_methods[] = {
     {"comms", py_comms, METH_O,
      "comms(only_one, /)\n--\n\nHandles the comm messages that have come while this request runs, "
      "or the next one. -> how many, and whether more may come. Main thread only."},
+    {"awaits", py_awaits, METH_NOARGS,
+     "awaits()\n--\n\nSays that the cell which runs will call comms() while it awaits."},
     {"request_fd", py_request_fd, METH_NOARGS,
      "request_fd()\n--\n\nThe fd that is readable when comms() is worth a call."},
     {"encode", py_encode, METH_O,

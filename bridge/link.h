@@ -76,7 +76,8 @@ enum link_kind {
                          "ok" | "error" | "exit" (ok, and exit() was called: the kernel ends) */
     LINK_LOOKUP = 7,  /* what does the kernel know of a request? parts: serial (8 bytes) of the
                          ANSWER, which is an object as text, "control" | "message", its msg_id */
-    LINK_BEGIN = 8,   /* a COMM is taken up: it has the word until its DONE; no parts */
+    LINK_BEGIN = 8,   /* a COMM is taken up: it has the word until its DONE; no parts. Of the cell
+                         that runs: it awaits, and takes COMMs that cells stand before, too */
     LINK_KIND_END
 };
 enum {

@@ -29,7 +29,10 @@ struct port {
      */
     PyObject *(*py_ask)(uint64_t request, struct slice content);
 
-    /* A request that overtook another one is taken up: it has the word until its answer. */
+    /*
+     * A request that overtook another one is taken up: it has the word until its answer.
+     * Of the cell that runs: it awaits, and hears all comm messages meanwhile.
+     */
     int (*py_begin)(uint64_t request);
 
     /*

@@ -33,6 +33,7 @@ struct job {
     enum job_kind kind;
     char *invalid; /* not NULL: why it cannot run; it only gets its reply, in its turn */
     bool begun;    /* busy is published: Python has taken it up */
+    bool awaits;   /* a cell whose coroutine runs: comm messages need not wait for the next cell */
 
     bool silent;        /* JOB_EXECUTE, as the next ones */
     bool store_history; /* and not silent, and the code not blank: the count advances */

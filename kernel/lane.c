@@ -138,7 +138,7 @@ static void start(struct kernel *kernel, struct job *job)
     }
 }
 
-/* Comm messages that no cell stands before go ahead. */
+/* Comm messages that no cell stands before go ahead; all do while what runs awaits. */
 static void pass_comms(struct kernel *kernel)
 {
     struct lane *self = &kernel->lane;
@@ -148,7 +148,10 @@ static void pass_comms(struct kernel *kernel)
         kernel->worker != WORKER_READY) {
         return;
     }
-    for (size_t i = 0; i < LANE_LOOK_MAX && *at && (*at)->kind != JOB_EXECUTE; i++) {
+    for (size_t i = 0; i < LANE_LOOK_MAX && *at; i++) {
+        if ((*at)->kind == JOB_EXECUTE && !self->current->awaits) {
+            return;
+        }
         if ((*at)->kind != JOB_COMM || (*at)->invalid) {
             at = &(*at)->next;
         } else if (ahead_has_room(&self->ahead, *at)) {
@@ -319,6 +322,11 @@ void lane_begin(struct kernel *kernel, uint64_t number)
     struct lane *self = &kernel->lane;
     struct job *job = self->current;
 
+    if (job && job->origin->number == number && job->kind == JOB_EXECUTE) {
+        job->awaits = true;
+        pass_comms(kernel);
+        return;
+    }
     if (!job || job->origin->number != number) {
         job = *ahead_find(&self->ahead, number);
     }

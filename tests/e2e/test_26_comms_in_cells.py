@@ -184,6 +184,15 @@ def test_a_message_that_was_sent_after_another_cell_waits_for_that_cell(open_com
     assert kernel.run("heard") == [("result", text("['first', 'cell', 'second']"))]
 
 
+def test_a_cell_that_awaits_hears_what_came_after_the_cells_that_wait(open_comm):
+    cell = open_comm.started(AWAIT)
+    after = open_comm.send_execute("print('after', heard)")
+    message = say(open_comm, "done.set()", 1)
+    assert open_comm.finished(cell).stdout == "go\nend\n"
+    open_comm.iopub(message)
+    assert open_comm.finish_execute(after, "print('after', heard)").stdout == "after [1]\n"
+
+
 def test_it_overtakes_other_requests_that_wait(open_comm):
     """Completion and inspection that stand before it wait for the cell; it does not."""
     kernel = open_comm

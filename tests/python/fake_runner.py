@@ -108,6 +108,7 @@ def make_module():
     module.payload = lambda item: messages.append({"type": "payload", **item})
     module.set_stdin_error, module.encode = set_stdin_error, encode
     module.set_interrupt_taker = set_interrupt_taker
+    module.awaits = lambda: None
     module.request_fd = lambda fds=os.pipe(): fds[0]  # nothing ever comes
     module.hold_interrupts = lambda function, argument: function(argument)
     module.cell = contextvars.ContextVar("cell", default=None)

@@ -103,6 +103,22 @@ Test(ahead, what_is_left_follows_the_cell_before_all_else)
     stage_release(&stage);
 }
 
+Test(ahead, all_go_ahead_while_a_cell_awaits)
+{
+    struct stage stage;
+
+    run_cell(&stage);
+    stage_execute(&stage, "{\"code\":\"y\"}");
+    send_comms(&stage, 1);
+    begin(&stage, 1);
+    expect_comm(&stage, 2);
+    send_comms(&stage, 1); /* one that comes later, too */
+    expect_comm(&stage, 3);
+    cr_assert_eq(ahead_count(&stage), 2);
+    cr_assert_eq(lane_running(&stage.kernel->lane), 1);
+    stage_release(&stage);
+}
+
 Test(ahead, none_goes_ahead_of_a_cell_that_stands_before_it)
 {
     struct link_request *request;

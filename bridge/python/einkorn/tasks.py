@@ -122,6 +122,7 @@ def _hear(loop):
     """Have comm messages handled while the loop runs; return the fd of the reader that does it."""
     fd = _einkorn.request_fd()
     loop.add_reader(fd, _hear_one, loop, fd)
+    _einkorn.awaits()
     return fd
 
 

@@ -123,6 +123,7 @@ Test(loop, comm_messages_that_came_ahead_are_begun_and_done)
     worker_start(&worker, "0");
     worker_send_code(&worker, "print('go')\nawait __import__('asyncio').sleep(60)", "");
     worker_until(&worker, LINK_STREAM);
+    worker_until(&worker, LINK_BEGIN); /* it awaits */
     for (uint64_t number = 2; number <= 4; number++) {
         send_comm(&worker, number);
         expect_comm(&worker, number); /* in an await */
