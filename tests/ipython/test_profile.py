@@ -167,9 +167,11 @@ def test_ipython_dir_is_where_the_profile_is(start, ipython, tmp_path):
     assert kernel.run("there") == [("result", {"text/plain": "'elsewhere'"})]
 
 
-@pytest.mark.parametrize("args", [(), ("--HistoryManager.hist_file=:memory:",)])
+@pytest.mark.parametrize("args", [(), ("--HistoryManager.hist_file=:memory:",),
+                                  ("--Session.username=me",)])
 def test_a_session_without_a_profile_loads_nothing(start, args):
     kernel = start(args=list(args), env={"HOME": "/nowhere"})
+    kernel.expect_log(".*IPython gets it")
     assert kernel.run(LOADED)[0][1] == {"text/plain": "False"}
 
 

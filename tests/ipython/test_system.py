@@ -13,6 +13,8 @@ from client import children_of, descendants_of, plain, wait_gone
     "!printf 'no newline'",
     "!exit 3",
     "_exit_code",
+    "!exit 143",
+    "_exit_code",
     "!kill -TERM $$",
     "_exit_code",
     "!nowhere_to_be_found",
