@@ -96,6 +96,7 @@ class ZMQInteractiveShell(InteractiveShell):
     _last_traceback_during_displayhook = False
     _last_error = None  # (ename, evalue, traceback) of what was shown last
     _showing_was_interrupted = False
+    _valued = (None, "")  # the exception that is being shown, and its str()
     _info = None  # of a plain cell, for its events
 
     @default("exiter")
@@ -203,13 +204,18 @@ class ZMQInteractiveShell(InteractiveShell):
         self._last_traceback = stb
         if self.displayhook.msg is not None:  # while a result was formatted: the cell failed
             self._last_traceback_during_displayhook = True
-        self._last_error = (etype.__name__, errors.value(evalue), list(stb))
+        valued, text = self._valued
+        self._valued = (None, "")
+        if valued is not evalue:
+            text = errors.value(evalue)
+        self._last_error = (etype.__name__, text, list(stb))
         _einkorn.error(*self._last_error)
 
     def get_exception_only(self, exc_tuple=None):
         """Return the last line of a traceback; ``showtraceback`` asks when an interrupt ended it."""
         if exc_tuple is None and sys.exc_info()[0] is KeyboardInterrupt:
             self._showing_was_interrupted = True
+            return "KeyboardInterrupt\n"  # traceback would ask the exception behind it once more
         return super().get_exception_only(exc_tuple)
 
     def _format_exception_for_storage(self, exception, *_other, **_others):
@@ -225,6 +231,8 @@ class ZMQInteractiveShell(InteractiveShell):
         etype, value, tb = super()._get_exc_info(exc_tuple)
         value = tasks.as_interrupt(value)
         sys.last_traceback = tb = _without_own_frames(tb)
+        # Before IPython asks for it, who takes an interrupt then for a failure of __str__.
+        self._valued = value, errors.value(value)
         return type(value), value, tb
 
     # Parents.
