@@ -15,7 +15,8 @@ import os
 
 import pytest
 
-from client import SANITIZED, Kernel
+import ipython_differences
+from client import ARGUMENTS, SANITIZED, Kernel
 
 # The addresses that a sanitized build takes for itself are more than any limit.
 collect_ignore = ["test_16_memory_limit.py"] if SANITIZED else []
@@ -25,6 +26,14 @@ shared = {}  # module name -> Kernel
 
 def pytest_addoption(parser):
     parser.addoption("--long", action="store_true", help="the tests of chaos/ in their long form")
+
+
+def pytest_collection_modifyitems(config, items):
+    """All cells through IPython: without the tests of what only the plain shell does."""
+    if "--shell=ipython" in ARGUMENTS:
+        other = [item for item in items if ipython_differences.reason(item.name)]
+        items[:] = [item for item in items if item not in other]
+        config.hook.pytest_deselected(items=other)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -169,11 +169,11 @@ def describe(exception):
     sys.last_exc = exception
     facts = errors.describe(exception)
     if issubclass(type(exception), MemoryError):
-        _let_go(exception)
+        let_go(exception)
     return facts
 
 
-def _let_go(exception):
+def let_go(exception):
     """Drop the frames of a MemoryError: their variables are what fills the memory."""
     sys.last_traceback = None
     seen = set()

@@ -61,6 +61,10 @@ def _chain(tb):
         tb = tb.tb_next
 
 
+class _ShowingInterrupted(BaseException):
+    """An interrupt came while an exception was shown."""
+
+
 def _leave_child(error):
     """End a forked child that came to the end of its cell, as the runner ends one."""
     if error is not None:  # IPython has shown it, if it is to be seen
@@ -96,6 +100,7 @@ class ZMQInteractiveShell(InteractiveShell):
     _last_traceback_during_displayhook = False
     _last_error = None  # (ename, evalue, traceback) of what was shown last
     _showing_was_interrupted = False
+    _cell_pid = os.getpid()  # of who runs the cell; another one is a child that it forked
     _valued = (None, "")  # the exception that is being shown, and its str()
     _info = None  # of a plain cell, for its events
 
@@ -209,13 +214,22 @@ class ZMQInteractiveShell(InteractiveShell):
         if valued is not evalue:
             text = errors.value(evalue)
         self._last_error = (etype.__name__, text, list(stb))
-        _einkorn.error(*self._last_error)
+        if os.getpid() == self._cell_pid:
+            _einkorn.error(*self._last_error)
+        elif not issubclass(etype, SystemExit):  # a forked child has nobody to send it to
+            print(*stb, sep="\n", file=sys.stderr)
+
+    def showtraceback(self, *args, **kwargs):
+        """Show an exception: see InteractiveShell.  An interrupt ends that without a word."""
+        try:
+            super().showtraceback(*args, **kwargs)
+        except _ShowingInterrupted:
+            self._showing_was_interrupted = True
 
     def get_exception_only(self, exc_tuple=None):
         """Return the last line of a traceback; ``showtraceback`` asks when an interrupt ended it."""
         if exc_tuple is None and sys.exc_info()[0] is KeyboardInterrupt:
-            self._showing_was_interrupted = True
-            return "KeyboardInterrupt\n"  # traceback would ask the exception behind it once more
+            raise _ShowingInterrupted  # to print it would ask the exception behind it once more
         return super().get_exception_only(exc_tuple)
 
     def _format_exception_for_storage(self, exception, *_other, **_others):
@@ -273,17 +287,23 @@ class ZMQInteractiveShell(InteractiveShell):
             _einkorn.context.run(profile.start, self)
         self._last_traceback = self._last_error = None
         self._last_traceback_during_displayhook = self._showing_was_interrupted = False
-        pid = os.getpid()
+        self._cell_pid = os.getpid()
         result = self._run(code, store, silent)
         error = result.error_before_exec or result.error_in_exec
-        if os.getpid() != pid:
+        if os.getpid() != self._cell_pid:
             _leave_child(error)
         if error is None and not self._last_traceback_during_displayhook:
             return None
+        if isinstance(error, MemoryError):
+            from .. import hooks
+
+            hooks.let_go(error)  # IPython keeps it, and with it what fills the memory
         return self._last_error or self._unshown(tasks.as_interrupt(error))
 
     def _unshown(self, error):
         """Return the facts of an error that IPython did not show in an ``error`` message."""
+        if isinstance(error, MemoryError):
+            raise error  # IPython had no memory to show it; the runner has kept some
         name = type(error).__name__
         if not self._showing_was_interrupted:  # a showtraceback of the user's, an exception group
             return name, errors.value(error), []
