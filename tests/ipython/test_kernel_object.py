@@ -98,11 +98,11 @@ def test_what_the_kernel_says_of_itself(kernel):
         info["implementation"], info["implementation_version"], info["language_info"]]
     assert kernel.run(
         "k = get_ipython().kernel; ip = get_ipython()\n"
-        "print(k.shell is ip, ip.parent is k, k.user_ns is globals(), k.user_module is "
+        "print(k.shell is ip, ip.parent is k, type(k.parent).__name__, k.parent.kernel is k, k.user_ns is globals(), k.user_module is "
         "__import__('__main__'), k.comm_manager is __import__('einkorn.comms').comms."
         "get_comm_manager(), k.execution_count == ip.execution_count, k.eventloop,"
         " type(k.log).__name__, k.banner.startswith('Einkorn'), bool(k.ident))") == [
-            ("stdout", "True True True True True True None Logger True True\n")]
+            ("stdout", "True True IPKernelApp True True True True True None Logger True True\n")]
     assert kernel.run("print(sorted(k.shell_handlers), k.control_handlers)") == [
         ("stdout", "['comm_close', 'comm_msg', 'comm_open'] {}\n")]
 
@@ -175,11 +175,14 @@ def test_libraries_can_send_by_themselves(kernel, send):
     assert kernel.run(send + ";") == [("display", {"text/plain": "x"})]
 
 
-def test_buffers_and_metadata_go_with_it(kernel):
+@pytest.mark.parametrize("message, metadata", [
+    (f"'display_data', {CONTENT}", ", metadata={'m': 1}"),
+    (f"k.session.msg('display_data', {CONTENT}, metadata={{'m': 1}})", "")])
+def test_buffers_and_metadata_go_with_it(kernel, message, metadata):
     result = kernel.execute(
         "k = get_ipython().kernel\n"
-        "k.session.send(k.iopub_socket, 'display_data', " + CONTENT + ","
-        " buffers=[b'abc', memoryview(b'd')], metadata={'m': 1});")
+        f"k.session.send(k.iopub_socket, {message},"
+        " buffers=[b'abc', memoryview(b'd')]{meta});".replace("{meta}", metadata))
     message, = result.body
     assert message.buffers == [b"abc", b"d"] and message.metadata == {"m": 1}
 
@@ -229,6 +232,34 @@ if has("jupyter_client"):
             "spec = manager.get_kernel_spec('python3')\n"
             "print(spec.argv[0].endswith('/einkorn'), spec.argv[-1] == __import__('sys').executable,"
             " spec.display_name)") == [("stdout", "True True Python 3 (Einkorn)\n")]
+
+
+# --- comms while a cell runs ------------------------------------------------------------------
+
+OPEN = """
+from einkorn.comms import create_comm
+heard = []
+channel = create_comm(target_name="t")
+channel.on_msg(lambda message: heard.append(message["content"]["data"]))
+"""
+
+
+@pytest.mark.parametrize("turn", ["k.do_one_iteration()", "await k.do_one_iteration()",
+                                  "asyncio.run(turn())"])
+def test_messages_are_handled_in_a_cell_that_asks_for_it(kernel, turn):
+    """kernel.do_one_iteration(), as code for ipykernel calls or awaits it."""
+    opened = kernel.send_execute(OPEN)
+    kernel.reply("shell", opened)
+    comm_id, = [m.content["comm_id"] for m in kernel.iopub(opened) if m.type == "comm_open"]
+    running = kernel.started(
+        "import asyncio; k = get_ipython().kernel\n"
+        "async def turn(): return await k.do_one_iteration()\n"
+        f"print('go', flush=True)\nwhile not heard: {turn}\nprint(heard)")
+    sent = kernel.send("shell", "comm_msg", {"comm_id": comm_id, "data": {"n": 1}})
+    assert kernel.finished(running).stdout == "go\n[{'n': 1}]\n"
+    assert [m.state for m in kernel.iopub(sent)] == ["busy", "idle"]
+    closed = kernel.send("shell", "comm_close", {"comm_id": comm_id, "data": {}})
+    kernel.iopub(closed)
 
 
 # --- names in the session -----------------------------------------------------------------------

@@ -39,6 +39,11 @@ SURFACE = [
     ("ipykernel.ipkernel", "isinstance(get_ipython().kernel, ipykernel.ipkernel.IPythonKernel)",
      "True"),
     ("ipykernel.kernelapp", "ipykernel.kernelapp.IPKernelApp.initialized()", "True"),
+    ("ipykernel.kernelapp, pickle", "pickle.loads(pickle.dumps(type(get_ipython().parent.parent)))"
+     " is ipykernel.kernelapp.IPKernelApp", "True"),
+    ("pickle", "pickle.loads(pickle.dumps([type(o) for o in (get_ipython(), get_ipython().kernel,"
+     " get_ipython().displayhook)])) == [type(o) for o in (get_ipython(), get_ipython().kernel,"
+     " get_ipython().displayhook)]", "True"),
     ("ipykernel.kernelapp", "ipykernel.kernelapp.IPKernelApp.instance().kernel"
      " is get_ipython().kernel", "True"),
     ("ipykernel.kernelapp", "ipykernel.kernelapp.IPKernelApp.instance().shell is get_ipython()",
@@ -200,6 +205,18 @@ def test_nothing_of_it_is_made_at_the_start(start):
         "import sys\nprint([n for n in sys.modules if n.split('.')[0] == 'ipykernel'],\n"
         "      'importlib.metadata' in sys.modules, 'traitlets' in sys.modules)") == [
             ("stdout", "['ipykernel', 'ipykernel.zmqshell'] False False\n")]
+
+
+if has("comm"):
+
+    def test_a_comm_is_one_of_the_package_comm(start):
+        """Also where that package is imported later."""
+        assert start().run(
+            "import ipykernel.comm\nc = ipykernel.comm.Comm(target_name='t', primary=False)\n"
+            "from comm.base_comm import BaseComm\nimport comm\n"
+            "d = comm.create_comm(primary=False)\n"
+            "print(isinstance(c, BaseComm), ipykernel.comm.Comm is type(d))") == [
+                ("stdout", "True True\n")]
 
 
 # --- the real ipykernel -------------------------------------------------------------------

@@ -22,6 +22,7 @@ from traitlets import Any, CBool, Instance, Type, default
 
 from .. import errors, parents, tasks
 from . import debugging, loading, shim, system
+from .app import IPKernelApp
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
 from .history import HistoryManager
@@ -403,7 +404,8 @@ def make_shell(names):
         config=config, user_module=__main__, user_ns=names.namespace, **options
     )
     shell.profile = app
-    shell.kernel = shell.parent = IPythonKernel.instance(config=config, shell=shell)
+    root = IPKernelApp.instance(config=config, shell=shell, kernel_class=IPythonKernel)
+    root.kernel = shell.kernel = shell.parent = IPythonKernel.instance(parent=root, shell=shell)
     shell.compile.flags |= _einkorn.future_flags()
     names.namespace.update(unders)  # the displayhook has emptied them
     names.hand_over(shell.history_manager, shell.displayhook)

@@ -1,5 +1,9 @@
 """The names of the files that cells are compiled under."""
 
+from einkorn.ipython import loading
+
+loading.shell()  # before its parts: they import one another
+
 from einkorn.ipython import compiler
 
 import _einkorn

@@ -1,53 +1,11 @@
-"""The application: what the kernel was started with."""
+"""The application that runs.  Importing this makes it, with its kernel and its shell."""
 
-import os
-
-from einkorn import settings
 from einkorn.ipython import loading
-from traitlets import Any, Unicode
-from traitlets.config import SingletonConfigurable
+
+loading.shell()  # before its parts: they import one another
+
+from einkorn.ipython.app import IPKernelApp
 
 __all__ = ["IPKernelApp", "launch_new_instance"]
 
-
-class IPKernelApp(SingletonConfigurable):
-    """There is one, and it runs: it cannot be initialised or started again."""
-
-    name = "ipython-kernel"
-    connection_file = Unicode(settings.CONNECTION_FILE)
-    kernel_class = Any()
-    kernel = Any()
-    shell = Any()
-
-    @property
-    def abs_connection_file(self):
-        """The path of the connection file."""
-        return os.path.abspath(self.connection_file)
-
-    @property
-    def connection_dir(self):
-        """The directory that it lies in."""
-        return os.path.dirname(self.abs_connection_file)
-
-    def initialize(self, argv=None):
-        """Raise RuntimeError."""
-        raise RuntimeError(
-            "a kernel runs in this process already; start another one in a process of its own, "
-            "as jupyter_client does"
-        )
-
-    start = initialize
-
-    @classmethod
-    def launch_instance(cls, argv=None, **_keywords):
-        """Raise RuntimeError."""
-        cls.instance().initialize(argv)
-
-
 launch_new_instance = IPKernelApp.launch_instance
-
-_app = IPKernelApp.instance()
-_app.shell = loading.shell()
-_app.kernel = _app.shell.kernel
-_app.kernel_class = type(_app.kernel)
-_app.config = _app.shell.config
