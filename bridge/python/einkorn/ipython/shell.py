@@ -299,6 +299,7 @@ class ZMQInteractiveShell(InteractiveShell):
             from .. import hooks
 
             hooks.let_go(error)  # IPython keeps it, and with it what fills the memory
+            self.InteractiveTB.tb = None
         return self._last_error or self._unshown(tasks.as_interrupt(error))
 
     def _unshown(self, error):
