@@ -2,12 +2,13 @@
 # All tests of Einkorn, on a bare Debian 12, as root or with sudo.
 #
 #   sh tests/run.sh             everything
-#   sh tests/run.sh PART...     some of: unit abi install python e2e clients tools ipykernel
-#                               nbclient conformance asan fuzz quickstart style
+#   sh tests/run.sh PART...     some of: style unit abi install python e2e clients tools
+#                               ipython shell figures ipykernel nbclient conformance
+#                               asan fuzz quickstart
 #   sh tests/run.sh --long ...  with tests/e2e/chaos in its long form
 #
-# Packages that are missing are installed, Python ones into build/venv and
-# build/tools-venv. The first part that fails does not stop the others; the last
+# Packages that are missing are installed, Python ones into virtual environments
+# below build/. The first part that fails does not stop the others; the last
 # lines say what failed.
 set -eu
 
@@ -21,7 +22,9 @@ if [ "${1:-}" = --long ]; then
     timeout=1200
     shift
 fi
-parts=${*:-style unit abi install python e2e clients tools ipykernel nbclient conformance asan fuzz quickstart}
+all="style unit abi install python e2e clients tools ipython shell figures ipykernel nbclient \
+    conformance asan fuzz quickstart"
+parts=${*:-$all}
 jobs=$(nproc)
 failed=""
 
@@ -92,6 +95,39 @@ part_tools() {
     need_packages tmux && need_venv build/tools-venv tests/requirements-tools.txt && build dev &&
         EINKORN="$PWD/build/dev/bin/einkorn" build/tools-venv/bin/python -m pytest -q \
             -p no:cacheprovider --timeout 120 tests/tools
+}
+
+# need_ipython: two Pythons as people have them, with the newest IPython and with the oldest
+need_ipython() {
+    need_packages python3-tk &&
+        need_venv build/ipython-venv tests/requirements-ipython.txt &&
+        need_venv build/ipython8-venv tests/requirements-ipython8.txt
+}
+
+# run_in_ipython PRESET PYTHON TEST...: the kernel's Python is that one
+run_in_ipython() {
+    preset=$1
+    python=$2
+    shift 2
+    EINKORN="$PWD/build/$preset/bin/einkorn" EINKORN_TEST_PYTHON="$PWD/$python" \
+        build/ipython-venv/bin/python -m pytest -q -p no:cacheprovider --timeout "$timeout" \
+        -n "$jobs" --dist loadfile "$@"
+}
+
+part_ipython() {
+    need_ipython && build dev && run_in_ipython dev build/ipython-venv/bin/python tests/ipython &&
+        run_in_ipython dev build/ipython8-venv/bin/python tests/ipython
+}
+
+# The tests of the plain shell once more, with every cell going through IPython.
+part_shell() {
+    need_ipython && build dev &&
+        EINKORN_TEST_ARGS=--shell=ipython run_in_ipython dev build/ipython-venv/bin/python tests/e2e
+}
+
+part_figures() {
+    need_ipython && need_venv build/plot-venv tests/requirements-plot.txt && build dev &&
+        run_pytest dev tests/figures
 }
 
 # need_sources: releases of other projects, for their tests
