@@ -104,9 +104,6 @@ static void start_cell(struct kernel *kernel, struct job *job)
 {
     cell_marker_set(&kernel->marker, job->count);
     buffer_clear(&kernel->fd2);
-    if (job->store_history) {
-        remember_cell(kernel, job->count, job->code);
-    }
     if (!job->silent) {
         origin_unref(&kernel->lane.last_cell);
         kernel->lane.last_cell = origin_ref(job->origin);
@@ -128,6 +125,9 @@ static void start(struct kernel *kernel, struct job *job)
     origins_speak(&kernel->origins, job->origin);
     self->current = job;
     job->begun = true;
+    if (job->store_history) { /* before the cell can ask for the session's number */
+        remember_cell(kernel, job->count, job->code);
+    }
     if (kernel->worker == WORKER_READY) {
         door_send(kernel, LINK_SHELL, job->count, job->origin->number, job->part, job->parts);
     }
