@@ -169,23 +169,21 @@ def test_the_end_of_the_kernel_ends_a_command(start):
     kernel.stopped = True
 
 
-def test_no_descriptor_is_left(kernel):
-    kernel.execute("!true")
-    count = len(os.listdir(f"/proc/{kernel.worker}/fd"))
+def test_no_descriptor_is_left(fresh):
+    fresh.execute("!true")
+    count = len(os.listdir(f"/proc/{fresh.worker}/fd"))
     for code in ("!true", "x = !true", "!sleep 60 &", "import os; os.environ['SHELL'] = '/nowhere'",
                  "!true", "x = !true", "del os.environ['SHELL']"):
-        kernel.execute(code)
-    assert len(os.listdir(f"/proc/{kernel.worker}/fd")) == count
+        fresh.execute(code)
+    assert len(os.listdir(f"/proc/{fresh.worker}/fd")) == count
 
 
-def test_the_shell_is_the_users(kernel):
+def test_the_shell_is_the_users(fresh):
     """IPython looks once for a session; here a changed $SHELL counts."""
-    kernel.run("import os\nbefore = os.environ['SHELL']")
-    assert kernel.run("os.environ['SHELL'] = '/bin/sh'\n!echo $$0") == [("stdout", "/bin/sh\r\n")]
-    assert kernel.run("%sx echo $$0")[0][1] == {"text/plain": "['/bin/sh']"}
-    failed = kernel.fail("os.environ['SHELL'] = '/nowhere/sh'\n!echo hi")
+    assert fresh.run("import os\nos.environ['SHELL'] = '/bin/sh'\n!echo $$0") == [("stdout", "/bin/sh\r\n")]
+    assert fresh.run("lines = !echo $$0\nlines")[0][1] == {"text/plain": "['/bin/sh']"}
+    failed = fresh.fail("os.environ['SHELL'] = '/nowhere/sh'\n!echo hi")
     assert failed.reply.content["evalue"] == '"/nowhere/sh" shell not found'
-    kernel.run("os.environ['SHELL'] = before")
 
 
 def test_pexpect_is_not_needed(kernel):

@@ -100,6 +100,7 @@ class ZMQInteractiveShell(InteractiveShell):
     _last_traceback = None
     _last_traceback_during_displayhook = False
     _last_error = None  # (ename, evalue, traceback) of what was shown last
+    _shows = False  # an exception, at the moment
     _showing_was_interrupted = False
     _cell_pid = os.getpid()  # of who runs the cell; another one is a child that it forked
     _valued = (None, "")  # the exception that is being shown, and its str()
@@ -212,8 +213,8 @@ class ZMQInteractiveShell(InteractiveShell):
             self._last_traceback_during_displayhook = True
         valued, text = self._valued
         self._valued = (None, "")
-        if valued is not evalue:
-            text = errors.value(evalue)
+        if valued is not evalue or etype.__str__ is SyntaxError.__str__:
+            text = errors.value(evalue)  # IPython has given a SyntaxError its file meanwhile
         self._last_error = (etype.__name__, text, list(stb))
         if os.getpid() == self._cell_pid:
             _einkorn.error(*self._last_error)
@@ -222,14 +223,17 @@ class ZMQInteractiveShell(InteractiveShell):
 
     def showtraceback(self, *args, **kwargs):
         """Show an exception: see InteractiveShell.  An interrupt ends that without a word."""
+        shows, self._shows = self._shows, True
         try:
             super().showtraceback(*args, **kwargs)
         except _ShowingInterrupted:
             self._showing_was_interrupted = True
+        finally:
+            self._shows = shows
 
     def get_exception_only(self, exc_tuple=None):
         """Return the last line of a traceback; ``showtraceback`` asks when an interrupt ended it."""
-        if exc_tuple is None and sys.exc_info()[0] is KeyboardInterrupt:
+        if self._shows and exc_tuple is None and sys.exc_info()[0] is KeyboardInterrupt:
             raise _ShowingInterrupted  # to print it would ask the exception behind it once more
         return super().get_exception_only(exc_tuple)
 
