@@ -55,6 +55,16 @@ def test_an_interrupt_at_the_prompt_ends_the_debugging(pair, script, code):
     pair.same("f(1)")
 
 
+@pytest.mark.parametrize("code", [TRACE, "breakpoint()"])
+def test_the_first_debugging_is_done_by_ipythons(start, code):
+    kernel = start(args=["--shell=auto"])
+    cell = kernel.send_execute(f"{code}\nprint('end')", allow_stdin=True)
+    assert kernel.take("stdin").content["prompt"] == "ipdb> "
+    kernel.interrupt()
+    result = kernel.finish(cell)
+    assert result.status == "ok" and result.outputs[-1][1].endswith("\nend\n")
+
+
 def test_breakpoint_asks(pair, script):
     """Under ipykernel it is debugpy's, which waits for a client of its own."""
     seen = pair.ours.run("def h(x):\n    breakpoint()\n    return x\nh(4)", answers=["p x", "c"])

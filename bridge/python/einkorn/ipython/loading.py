@@ -214,6 +214,7 @@ def shows(value):
 
 
 _BY_FILE_NAME = ("numba", "joblib", "datasets")  # see wants_cell
+_DEBUGGING = ("breakpoint", "set_trace", "pdb.")
 _SIMPLE = frozenset({type(None), bool, float, complex, str, bytes})
 
 
@@ -224,9 +225,10 @@ def wants_cell(code):
     """Return whether a cell is rather IPython's, so far as can be told before it is compiled.
 
     Once the shell is there all are.  Before that it is the single line that begins with a name
-    nobody knows: an error in Python, but ``ls -l`` and ``pwd`` in IPython; and a cell beside a
-    library that keeps its caches by the file names that IPython gives to cells.  Raises ImportError
-    where IPython shall run the cells, and cannot.
+    nobody knows: an error in Python, but ``ls -l`` and ``pwd`` in IPython; a cell beside a
+    library that keeps its caches by the file names that IPython gives to cells; and one that calls
+    a debugger, which is IPython's in notebooks.  Raises ImportError where IPython shall run the
+    cells, and cannot.
     """
     preload()
     if _shell is not None:
@@ -235,6 +237,8 @@ def wants_cell(code):
     if not is_possible():
         return False
     if any(library in sys.modules or library in code for library in _BY_FILE_NAME):
+        return True
+    if any(word in code for word in _DEBUGGING):
         return True
     if "\n" in code:
         return False
