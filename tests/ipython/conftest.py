@@ -14,6 +14,20 @@ _spec = importlib.util.spec_from_file_location("e2e_conftest", E2E / "conftest.p
 _module = importlib.util.module_from_spec(_spec)
 sys.modules["e2e_conftest"] = _module
 _spec.loader.exec_module(_module)
+
+
+class Kernel(_module.Kernel):
+    """
+    Taking IPython down, and what jedi has read, costs Python half a second of the processor: under
+    load that is more than the 2 s that a worker has for its end, which is not the matter here.
+    """
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.expect_log("einkorn: Python does not end: killed")
+
+
+_module.Kernel = Kernel  # for the fixtures
 globals().update({name: item for name, item in vars(_module).items() if not name.startswith("__")})
 
 import pytest  # noqa: E402

@@ -249,6 +249,18 @@ def test_a_slow_object_has_its_time(start):
     assert kernel.run("1 + 1") == [("result", {"text/plain": "2"})]
 
 
+@pytest.mark.parametrize("hangs", ["Interpreter.complete", "api.classes.BaseName.type"])
+def test_a_slow_jedi_costs_no_name_of_the_session(start, hangs):
+    """The completer is interrupted; the names that it has from jedi come all the same."""
+    kernel = start(args=["--shell=ipython"])
+    kernel.run("import jedi, time\nalpha = albert = 5\n"
+               f"jedi.{hangs} = property(lambda *args: time.sleep(600))")
+    reply = kernel.ask("shell", "complete_request", {"code": "x = al", "cursor_pos": 6})
+    assert {"alpha", "albert", "all"} <= set(reply.content["matches"])
+    assert (reply.content["cursor_start"], reply.content["cursor_end"]) == (4, 6)
+    assert kernel.run("1 + 1") == [("result", {"text/plain": "2"})]
+
+
 def test_an_inspection_that_hangs_is_interrupted(start):
     kernel = start(args=["--shell=ipython"])
     kernel.run("import time\nclass A:\n    @property\n    def p(self): time.sleep(600)\na = A()")

@@ -4,11 +4,14 @@ A cursor counts code points; beyond the end of the code, and negative, it means 
 called from any thread, as VS Code does: IPython's completer keeps the request in itself and changes
 the warning filters meanwhile, so one is done after the other.  Both run code of the user's objects;
 the kernel interrupts them when their time is over, and the completer answers with what it has.
+It has the names of the session from jedi; where that takes too long, they are looked up without.
 """
 
+import contextlib
+import re
 import threading
 
-from IPython.core.completer import provisionalcompleter, rectify_completions
+from IPython.core.completer import Completion, provisionalcompleter, rectify_completions
 from IPython.utils.tokenutil import token_at_cursor
 
 _lock = threading.RLock()
@@ -17,8 +20,12 @@ _lock = threading.RLock()
 def complete(shell, code, cursor):
     """Return the content of a complete_reply (messaging spec, "Completion")."""
     cursor = _inside(code, cursor)
-    with _lock, provisionalcompleter():
-        found = list(rectify_completions(code, shell.Completer.completions(code, cursor)))
+    interrupts = []
+    with _lock, provisionalcompleter(), _noting(shell.Completer, interrupts):
+        every = list(shell.Completer.completions(code, cursor))
+        if interrupts:
+            every += _names(shell.Completer, code, cursor)
+        found = list(rectify_completions(code, every))
     types = [
         {
             "start": item.start,
@@ -36,6 +43,39 @@ def complete(shell, code, cursor):
         "cursor_end": found[0].end if found else cursor,
         "metadata": {"_jupyter_types_experimental": types},
     }
+
+
+@contextlib.contextmanager
+def _noting(completer, interrupts):
+    """Note interrupts of jedi and of what comes after it: the completer keeps them for itself."""
+    jedi, rest = completer._jedi_matches, completer._completions
+
+    def jedi_matches(*args, **kwargs):
+        try:
+            return jedi(*args, **kwargs)
+        except KeyboardInterrupt as error:
+            interrupts.append(error)
+            raise
+
+    def completions(*args, **kwargs):
+        try:
+            yield from rest(*args, **kwargs)
+        except KeyboardInterrupt as error:
+            interrupts.append(error)
+            raise
+
+    vars(completer).update(_jedi_matches=jedi_matches, _completions=completions)
+    try:
+        yield
+    finally:
+        del completer._jedi_matches, completer._completions
+
+
+def _names(completer, code, cursor):
+    """Return completions of a plain name, which ask no object anything."""
+    word = re.search(r"(?<![\w.])\w+$", code[:cursor])
+    names = completer.global_matches(word[0]) if word else ()
+    return [Completion(word.start(), cursor, name, type="<unknown>") for name in dict.fromkeys(names)]
 
 
 def inspect(shell, code, cursor, detail_level=0, omit_sections=()):
