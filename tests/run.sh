@@ -3,8 +3,8 @@
 #
 #   sh tests/run.sh             everything
 #   sh tests/run.sh PART...     some of: style unit abi install python e2e clients tools
-#                               ipython shell figures ipykernel nbclient conformance
-#                               asan fuzz quickstart
+#                               ipython shell figures notebooks ipykernel nbclient
+#                               conformance asan fuzz quickstart
 #   sh tests/run.sh --long ...  with tests/e2e/chaos in its long form
 #
 # Packages that are missing are installed, Python ones into virtual environments
@@ -22,8 +22,8 @@ if [ "${1:-}" = --long ]; then
     timeout=1200
     shift
 fi
-all="style unit abi install python e2e clients tools ipython shell figures ipykernel nbclient \
-    conformance asan fuzz quickstart"
+all="style unit abi install python e2e clients tools ipython shell figures notebooks \
+    ipykernel nbclient conformance asan fuzz quickstart"
 parts=${*:-$all}
 jobs=$(nproc)
 failed=""
@@ -99,8 +99,7 @@ part_tools() {
 
 # need_ipython: two Pythons as people have them, with the newest IPython and with the oldest
 need_ipython() {
-    need_packages python3-tk &&
-        need_venv build/ipython-venv tests/requirements-ipython.txt &&
+    need_packages python3-tk && need_venv build/ipython-venv tests/requirements-ipython.txt &&
         need_venv build/ipython8-venv tests/requirements-ipython8.txt
 }
 
@@ -110,7 +109,8 @@ run_in_ipython() {
     python=$2
     shift 2
     EINKORN="$PWD/build/$preset/bin/einkorn" EINKORN_TEST_PYTHON="$PWD/$python" \
-        build/ipython-venv/bin/python -m pytest -q -p no:cacheprovider --timeout "$timeout" \
+        build/ipython-venv/bin/python -m pytest -q -p no:cacheprovider -p no:asyncio \
+        --timeout "$timeout" \
         -n "$jobs" --dist loadfile "$@"
 }
 
@@ -130,25 +130,31 @@ part_figures() {
         run_pytest dev tests/figures
 }
 
-# need_sources: releases of other projects, for their tests
+# need_sources DIRECTORY LIST: releases of other projects, for their tests and their notebooks
 need_sources() {
-    if ! cmp -s tests/upstream/sources.txt build/sources/sources.txt; then
-        rm -rf build/sources
-        mkdir -p build/sources
+    if ! cmp -s "$2" "$1/sources.txt"; then
+        rm -rf "$1"
+        mkdir -p "$1"
         build/venv/bin/pip download --quiet --disable-pip-version-check --no-deps \
-            --no-binary ipykernel,nbclient --require-hashes -r tests/upstream/sources.txt \
-            -d build/sources || return 1
-        for archive in build/sources/*.tar.gz; do
-            tar -xzf "$archive" -C build/sources || return 1
+            --no-binary "$(sed -n 's/==.*//p' "$2" | paste -sd,)" --require-hashes -r "$2" \
+            -d "$1" || return 1
+        for archive in "$1"/*.tar.gz; do
+            tar -xzf "$archive" -C "$1" || return 1
         done
-        cp tests/upstream/sources.txt build/sources/
+        cp "$2" "$1/sources.txt"
     fi
+}
+
+part_notebooks() {
+    need_ipython && need_sources build/notebooks tests/notebooks/sources.txt && build dev &&
+        run_in_ipython dev build/ipython-venv/bin/python --dist worksteal \
+            --sources build/notebooks tests/notebooks
 }
 
 # run_upstream SUITE DIRECTORY TESTS: the tests of another project on Einkorn; what cannot apply
 # is in tests/upstream/SUITE.table
 run_upstream() {
-    need_venv build/ipython-venv tests/requirements-ipython.txt && need_sources && build dev &&
+    need_ipython && need_sources build/sources tests/upstream/sources.txt && build dev &&
         (root=$PWD && cd "$2" && PATH="$root/build/ipython-venv/bin:$PATH" \
             PYTHONPATH="$root/tests/upstream" "$root/build/ipython-venv/bin/python" \
             -m pytest -q -p no:cacheprovider -p on_einkorn --table "$root/tests/upstream/$1.table" \
