@@ -61,3 +61,40 @@ def test_a_forked_child_ends_with_its_cell(start):
         "    pid = os.fork()\n    if pid == 0: raise raised\n"
         "    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))")
     assert result.status == "ok" and result.stdout == "1\n3\n0\n", result.outputs
+
+
+def test_a_memory_error_is_shown_by_the_runner(start):
+    """Its frames are told and let go: their variables are what fills the memory."""
+    kernel = start(args=["--shell=ipython"])
+    failed = kernel.fail("def f(n):\n    kept = bytearray(10)\n    raise MemoryError('full')\nf(1)")
+    assert failed.error == ("MemoryError", "full")
+    lines = failed.traceback.splitlines()
+    assert "Cell In[1], line 4" in lines and "Cell In[1], line 3, in f(n)" in lines
+    assert "interactiveshell" not in failed.traceback
+    assert kernel.run("import sys\nprint(sys.last_traceback, sys.last_value.__traceback__)") == [
+        ("stdout", "None None\n")]
+    awaits = kernel.fail("import asyncio\nawait asyncio.sleep(0)\nraise MemoryError")
+    assert awaits.error == ("MemoryError", "") and "line 3" in awaits.traceback
+    assert "IPython" not in awaits.traceback
+
+
+def test_a_memory_error_that_a_cell_shows_itself(start):
+    kernel = start(args=["--shell=ipython"])
+    result = kernel.execute("try: raise MemoryError\nexcept MemoryError: get_ipython().showtraceback()"
+                            "\nprint('after')")
+    assert result.status == "ok" and [m.type for m in result.body] == ["error", "stream"]
+    result = kernel.execute("def fails(*_): raise MemoryError('callback')\n"
+                            "get_ipython().events.register('post_execute', fails)")
+    assert [m.content["evalue"] for m in result.body if m.type == "error"] == ["callback"]
+
+
+def test_what_ipython_fails_to_show_is_shown_by_the_runner(start):
+    """It would say so on stdout, and nothing of the error to the client."""
+    kernel = start(args=["--shell=ipython"])
+    kernel.run("import IPython.core.ultratb as u\n"
+               "def fails(*_, **__): raise ImportError('no stack_data')\n"
+               "for name in 'format_exception_as_a_whole', 'get_records':\n"
+               "    if hasattr(u.VerboseTB, name): setattr(u.VerboseTB, name, fails)")
+    failed = kernel.fail("def f(): return 1 / 0\nf()")
+    assert failed.error == ("ZeroDivisionError", "division by zero")
+    assert [m.type for m in failed.body] == ["error"] and "in f()" in failed.traceback

@@ -7,7 +7,7 @@ contexts come before, oldest first, with CPython's sentences between them.
 Exceptions are user code: their methods may fail, lie, or answer with gigabytes.  What is read of
 them is read through ``BaseException``'s own descriptors where there is one, every text is cut to a
 bound, and whatever still goes wrong ends in a shorter description.  Frames of this package, of the
-``-c`` string that started the runner, and of the event loop above a cell's coroutine are left out.
+``-c`` string that started the runner, and of IPython and the event loop above a cell are left out.
 """
 
 import sys
@@ -131,8 +131,11 @@ def _outer(filename):
     """Is this a file that can stand between the runner and a cell?"""
     if filename.startswith(_OWN) or filename == "<string>":
         return True
-    asyncio = getattr(sys.modules.get("asyncio"), "__file__", None)
-    return asyncio is not None and filename.startswith(asyncio.rpartition("/")[0] + "/")
+    for name in ("asyncio", "IPython.core"):
+        package = getattr(sys.modules.get(name), "__file__", None)
+        if package is not None and filename.startswith(package.rpartition("/")[0] + "/"):
+            return True
+    return False
 
 
 def _frame_items(frames):

@@ -5,10 +5,10 @@ cell it does here too (transformers, events, formatters, magics, history); what 
 that is replaced: messages go to the runner, the count and the parent of a cell come from it.
 """
 
+import contextlib
 import os
 import sys
 from subprocess import CalledProcessError
-from types import TracebackType
 
 import _einkorn
 
@@ -20,7 +20,7 @@ from IPython.core.payload import PayloadManager
 from IPython.utils.text import LSString, SList
 from traitlets import Any, CBool, Instance, Type, default
 
-from .. import errors, parents, tasks
+from .. import parents, tasks
 from . import debugging, loading, shim, system
 from .app import IPKernelApp
 from .compiler import Compiler
@@ -28,8 +28,8 @@ from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
 from .history import HistoryManager
 from .kernel import IPythonKernel
 from .magics import KernelMagics
+from .showing import ShowsErrors
 
-_OWN = os.path.dirname(os.path.dirname(__file__)) + "/"  # the Python half
 _ENVIRONMENT = {
     "TERM": "xterm-color",
     "CLICOLOR": "1",
@@ -43,27 +43,6 @@ _ENVIRONMENT = {
 def _refuse_background(command):
     if command.rstrip().endswith("&"):
         raise OSError("Background processes not supported.")
-
-
-def _without_own_frames(first):
-    every = list(_chain(first))
-    others = [tb for tb in every if not tb.tb_frame.f_code.co_filename.startswith(_OWN)]
-    if not others or len(others) == len(every):
-        return first
-    chain = None
-    for tb in reversed(others):
-        chain = TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
-    return chain
-
-
-def _chain(tb):
-    while tb is not None:
-        yield tb
-        tb = tb.tb_next
-
-
-class _ShowingInterrupted(BaseException):
-    """An interrupt came while an exception was shown."""
 
 
 def _leave_child(error):
@@ -82,7 +61,7 @@ class Payloads(PayloadManager):
         _einkorn.payload(data)
 
 
-class ZMQInteractiveShell(InteractiveShell):
+class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
     """IPython's shell in a kernel.  One instance; ``get_ipython()`` returns it."""
 
     displayhook_class = Type(ZMQShellDisplayHook)
@@ -96,15 +75,6 @@ class ZMQInteractiveShell(InteractiveShell):
     cell_count = 0  # the number of the cell that runs
     cell_is_stored = True  # it has a place in In and Out
     in_plain_cell = False  # it does not come through here
-
-    _last_traceback = None
-    _last_traceback_during_displayhook = False
-    _last_error = None  # (ename, evalue, traceback) of what was shown last
-    _shows = False  # an exception, at the moment
-    _showing_was_interrupted = False
-    _cell_pid = os.getpid()  # of who runs the cell; another one is a child that it forked
-    _valued = (None, "")  # the exception that is being shown, and its str()
-    _info = None  # of a plain cell, for its events
 
     @default("exiter")
     def _make_exiter(self):
@@ -205,55 +175,6 @@ class ZMQInteractiveShell(InteractiveShell):
         payload = {"source": "ask_exit", "keepkernel": bool(self.keepkernel_on_exit)}
         self.payload_manager.write_payload(payload)
 
-    # Errors.
-
-    def _showtraceback(self, etype, evalue, stb):
-        self._last_traceback = stb
-        if self.displayhook.msg is not None:  # while a result was formatted: the cell failed
-            self._last_traceback_during_displayhook = True
-        valued, text = self._valued
-        self._valued = (None, "")
-        if valued is not evalue or etype.__str__ is SyntaxError.__str__:
-            text = errors.value(evalue)  # IPython has given a SyntaxError its file meanwhile
-        self._last_error = (etype.__name__, text, list(stb))
-        if os.getpid() == self._cell_pid:
-            _einkorn.error(*self._last_error)
-        elif not issubclass(etype, SystemExit):  # a forked child has nobody to send it to
-            print(*stb, sep="\n", file=sys.stderr)
-
-    def showtraceback(self, *args, **kwargs):
-        """Show an exception: see InteractiveShell.  An interrupt ends that without a word."""
-        shows, self._shows = self._shows, True
-        try:
-            super().showtraceback(*args, **kwargs)
-        except _ShowingInterrupted:
-            self._showing_was_interrupted = True
-        finally:
-            self._shows = shows
-
-    def get_exception_only(self, exc_tuple=None):
-        """Return the last line of a traceback; ``showtraceback`` asks when an interrupt ended it."""
-        if self._shows and exc_tuple is None and sys.exc_info()[0] is KeyboardInterrupt:
-            raise _ShowingInterrupted  # to print it would ask the exception behind it once more
-        return super().get_exception_only(exc_tuple)
-
-    def _format_exception_for_storage(self, exception, *_other, **_others):
-        """Return what was shown, for the history's record of outputs, without asking once more."""
-        ename, evalue, traceback = self._last_error or (type(exception).__name__, "", [])
-        return {"ename": ename, "evalue": evalue, "traceback": traceback}
-
-    def _get_exc_info(self, exc_tuple=None):
-        """An interrupt that ended an await is KeyboardInterrupt, whatever asyncio makes of it.
-
-        Our own frames are left out of tracebacks, as IPython leaves out its own.
-        """
-        etype, value, tb = super()._get_exc_info(exc_tuple)
-        value = tasks.as_interrupt(value)
-        sys.last_traceback = tb = _without_own_frames(tb)
-        # Before IPython asks for it, who takes an interrupt then for a failure of __str__.
-        self._valued = value, errors.value(value)
-        return type(value), value, tb
-
     # Parents.
 
     parent_header = property(lambda self: self.get_parent())
@@ -276,6 +197,11 @@ class ZMQInteractiveShell(InteractiveShell):
 
     # Cells.
 
+    @contextlib.contextmanager
+    def _tee(self, channel):
+        """Leave the streams alone: see outputs.py."""
+        yield
+
     def run_cell(self, *args, **kwargs):
         """Run a cell: see InteractiveShell.  A method of its own, so that it can be replaced."""
         return super().run_cell(*args, **kwargs)
@@ -290,32 +216,18 @@ class ZMQInteractiveShell(InteractiveShell):
         profile, self.profile = self.profile, None
         if profile is not None:
             _einkorn.context.run(profile.start, self)
-        self._last_traceback = self._last_error = None
-        self._last_traceback_during_displayhook = self._showing_was_interrupted = False
-        self._cell_pid = os.getpid()
-        result = self._run(code, store, silent)
+        self.begin_errors()
+        pid = os.getpid()
+        shown = self.history_manager.shown
+        shown.begin(count, store)
+        try:
+            result = self._run(code, store, silent)
+        finally:
+            shown.end()
         error = result.error_before_exec or result.error_in_exec
-        if os.getpid() != self._cell_pid:
+        if os.getpid() != pid:
             _leave_child(error)
-        if error is None and not self._last_traceback_during_displayhook:
-            return None
-        if isinstance(error, MemoryError):
-            from .. import hooks
-
-            hooks.let_go(error)  # IPython keeps it, and with it what fills the memory
-            self.InteractiveTB.tb = None
-        return self._last_error or self._unshown(tasks.as_interrupt(error))
-
-    def _unshown(self, error):
-        """Return the facts of an error that IPython did not show in an ``error`` message."""
-        if isinstance(error, MemoryError):
-            raise error  # IPython had no memory to show it; the runner has kept some
-        name = type(error).__name__
-        if not self._showing_was_interrupted:  # a showtraceback of the user's, an exception group
-            return name, errors.value(error), []
-        facts = (name, "", [name])  # to ask for more may hang again
-        _einkorn.error(*facts)
-        return facts
+        return self.facts_of(error)
 
     def _run(self, code, store, silent):
         if "await" in code or "async" in code:
