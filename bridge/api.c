@@ -18,6 +18,7 @@
 #include "bridge/murmur.h"
 #include "bridge/port_link.h"
 #include "bridge/py_json.h"
+#include "bridge/tape.h"
 #include "bridge/xalloc.h"
 
 static PyObject *stdin_error; /* hooks.StdinNotImplementedError */
@@ -466,5 +467,8 @@ PyMethodDef api_methods[] = {
     {"history_session", py_history_session, METH_NOARGS,
      "history_session()\n--\n\nThis session's number in the history's file; 0: it has none; "
      "None: it gets one in a moment."},
+    {"tape", py_tape, METH_O,
+     "tape(room, /)\n--\n\nWhat was written to the streams since the last call, as a list of "
+     "(0 for stdout or 1 for stderr, text). From now on `room` bytes are kept; 0: nothing."},
     {NULL, NULL, 0, NULL},
 };

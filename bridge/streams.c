@@ -13,6 +13,7 @@
 #include "bridge/outstream.h"
 #include "bridge/py_compat.h"
 #include "bridge/speaker.h"
+#include "bridge/tape.h"
 #include "bridge/utf8.h"
 
 static struct {
@@ -59,6 +60,7 @@ static int py_say_bytes(int stream, struct slice bytes)
         size_t n = bytes.n < SPEAKER_PIECE ? bytes.n : SPEAKER_PIECE;
         buffer_clear(&text);
         utf8_decode(&streams[stream].decoder, (struct slice){bytes.p, n}, &text);
+        tape_put_utf8(stream, buffer_slice(&text));
         error = py_speaker_say_utf8(speaker, stream, buffer_slice(&text));
         bytes = (struct slice){bytes.p + n, bytes.n - n};
     }
@@ -95,6 +97,7 @@ int py_stream_say_utf8(int stream, struct slice text)
     if (py_finish(stream) != 0) {
         return -1;
     }
+    tape_put_utf8(stream, text);
     struct speaker *speaker = py_speaker_current();
     int error = py_speaker_say_utf8(speaker, stream, text);
     py_speaker_leave(speaker);
@@ -113,7 +116,7 @@ int py_stream_say(int stream, PyObject *text)
         buffer_release(&scratch);
         return error;
     }
-    if (py_finish(stream) != 0) {
+    if (py_finish(stream) != 0 || py_tape_put(stream, text) != 0) {
         return -1;
     }
     struct speaker *speaker = py_speaker_current();

@@ -40,6 +40,10 @@ class Compiler(CachingCompiler):
         """See CachingCompiler.  A cell is known to all of Einkorn then, and forgotten with the rest."""
         name = super().cache(transformed_code, number, raw_code)
         sources.keep(name, number, transformed_code)
+        numbers = self._filename_map
+        numbers[name] = numbers.pop(name)  # the newest, as in sources
+        while len(numbers) > sources.MAX_CELLS:
+            del numbers[next(iter(numbers))]
         return name
 
     def format_code_name(self, name):

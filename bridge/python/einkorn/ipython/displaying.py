@@ -90,6 +90,7 @@ class ZMQDisplayPublisher(_Speaks, DisplayPublisher):
             from IPython.core.history import HistoryOutput
         except ImportError:  # before IPython 9
             return
+        self.shell.history_manager.shown.add_streams()
         outputs = self.shell.history_manager.outputs
         outputs[self.shell.cell_count].append(HistoryOutput("display_data", data))
 
@@ -138,6 +139,11 @@ class ZMQShellDisplayHook(_Speaks, DisplayHook):
     def write_format_data(self, format_dict, md_dict=None):
         """Take the representations."""
         self.msg.update(data=format_dict, metadata=md_dict or {})
+
+    def log_output(self, format_dict):
+        """Note it for %notebook, after what the cell has written."""
+        self.shell.history_manager.shown.add_streams()
+        super().log_output(format_dict)
 
     def finish_displayhook(self):
         """Send it, if there is anything to show."""

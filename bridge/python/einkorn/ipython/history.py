@@ -16,6 +16,7 @@ import _einkorn
 from IPython.core.history import HistoryAccessor, HistoryManager as _HistoryManager
 
 from .. import settings
+from .outputs import Outputs
 
 _MEMORY = ":memory:"
 _LOCKED = 1.0  # seconds that a lock on the file is waited for
@@ -54,6 +55,7 @@ class HistoryManager(_HistoryManager):
         self.using_thread = False
         self.hist_file = Path(settings.HISTORY) if settings.HISTORY else _MEMORY
         self.db_cache_size = sys.maxsize  # what is cached is never written
+        self.shown = Outputs(self)
 
     # --- The session, which is the kernel's ------------------------------------------------
 
