@@ -20,7 +20,7 @@ def promises():
 
 
 def exists(path, name):
-    form = rf"^def {name}\(" if path.endswith(".py") else rf"^Test\(\w+, {name}[,)]"
+    form = rf"^ *(def|class) {name}\(" if path.endswith(".py") else rf"^Test\(\w+, {name}[,)]"
     return bool(re.search(form, (ROOT / path).read_text(), re.MULTILINE))
 
 
