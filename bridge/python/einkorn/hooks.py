@@ -232,10 +232,11 @@ def end():
 
 def finish():
     """End the session: what follows is the interpreter's own end, with the atexit handlers."""
-    if "threading" in sys.modules:
-        from .ending import join_threads
+    from . import ending
 
-        join_threads(sys.modules["threading"])
+    if "threading" in sys.modules:
+        ending.join_threads(sys.modules["threading"])
+    ending.collect_once(_names)
 
 
 # The rest is for requests that many sessions never see: each imports what it needs.

@@ -85,6 +85,11 @@ class Names:
             space[f"_{count}"] = value
             self._outputs[count] = value
 
+    def forget(self):
+        """Let go of all results, at the end of the session."""
+        self._outputs.clear()
+        self._last = self._bound = ["", "", ""]
+
     def _cull(self):
         """Forget the oldest fifth of the results."""
         for count in sorted(self._outputs, key=_age)[: max(len(self._outputs) // CULL, 2)]:

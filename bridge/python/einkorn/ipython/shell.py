@@ -132,6 +132,13 @@ class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
     def init_virtualenv(self):
         """Nothing: the kernel runs the environment's own Python."""
 
+    def atexit_operations(self):
+        """Let go of the user's names, without the collection: the interpreter's own follows."""
+        hook = self.displayhook
+        hook.do_full_cache = False
+        hook._ = hook.__ = hook.___ = self.InteractiveTB.tb = None
+        super().atexit_operations()
+
     # Commands of the shell.
 
     def system_piped(self, cmd):
