@@ -26,6 +26,7 @@ _loop = None
 _main = None  # identity of the thread that runs cells
 _aside_now = 0  # loops that run within the one that a cell awaits in
 _interrupt = None  # the _Interrupt of the coroutine that this cell runs or has run
+runners = set()  # code of coroutines that run statements of a cell that await nothing: IPython's
 
 
 def install():
@@ -365,7 +366,9 @@ def _is_of_cell(frame):
         if frame.f_code is _hear_one.__code__:
             return True
         frame = frame.f_back
-    return frame is not None and not frame.f_code.co_flags & _OPTIMIZED
+    if frame is None:
+        return False
+    return frame.f_code in runners or not frame.f_code.co_flags & _OPTIMIZED
 
 
 def _run_within(asyncio, loop, function, arguments, keywords):
