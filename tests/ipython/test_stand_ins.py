@@ -232,3 +232,17 @@ def test_pytest_in_a_cell_loads_nothing(start, tmp_path):
                        "'-p', 'no:anyio', 'test_it.py'])))")
     assert "1 passed" in str(shown) and str(shown).rstrip("')]\\n").endswith("0")
     assert kernel.run(f"print({LOADED})") == [("stdout", "False\n")]
+
+
+@pytest.mark.parametrize("switch", ["enable", "disable"])
+def test_loading_leaves_the_collector_as_it_is(fresh, switch):
+    """It is off while IPython is imported, of which nothing is garbage."""
+    fresh.run(f"import gc\ngc.{switch}()\nget_ipython()")
+    assert fresh.execute("print(gc.isenabled())").stdout == f"{switch == 'enable'}\n"
+
+
+def test_the_first_magic_imports_nothing_that_only_others_need(fresh):
+    late = {"subprocess", "termios", "einkorn.ipython.system"}
+    fresh.run("%time 1")
+    code = f"import sys\nprint(sorted({late!r} & set(sys.modules)))"
+    assert fresh.execute(code).stdout == "[]\n"

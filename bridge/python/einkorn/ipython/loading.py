@@ -121,6 +121,18 @@ def shell():
 
 
 def _load(_):
+    import gc  # what is made here stays: to look through it again and again costs some milliseconds
+
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        _make()
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _make():
     global _shell, _failure
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)

@@ -10,8 +10,6 @@ import warnings
 from IPython.core import page
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class
-from IPython.core.magics import CodeMagics
-from IPython.core.magics.code import MacroToEdit
 from IPython.display import Javascript, display
 from IPython.utils import openpy
 from IPython.utils.process import arg_split
@@ -60,6 +58,8 @@ class KernelMagics(Magics):
 
         ``%ed`` is the same.
         """
+        from IPython.core.magics.code import CodeMagics, MacroToEdit
+
         options, arguments = self.parse_options(parameter_s, "prn:")
         try:
             name, line, _ = CodeMagics._find_edit_target(

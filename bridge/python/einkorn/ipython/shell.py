@@ -8,7 +8,6 @@ that is replaced: messages go to the runner, the count and the parent of a cell 
 import contextlib
 import os
 import sys
-from subprocess import CalledProcessError
 
 import _einkorn
 
@@ -21,7 +20,7 @@ from IPython.utils.text import LSString, SList
 from traitlets import Any, CBool, Instance, Type, default
 
 from .. import parents, tasks
-from . import debugging, loading, shim, system
+from . import debugging, loading, shim
 from .app import IPKernelApp
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
@@ -143,11 +142,13 @@ class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
 
     def system_piped(self, cmd):
         """Run a command on a terminal: see system.run.  Its exit code goes to ``_exit_code``."""
+        from . import system
+
         _refuse_background(cmd)
         self.user_ns["_exit_code"] = -2  # of one that an interrupt ends
         code = self.user_ns["_exit_code"] = system.run(self.var_expand(cmd, depth=1))
         if code != 0 and getattr(self, "system_raise_on_error", False):
-            raise CalledProcessError(code, cmd)
+            raise system.CalledProcessError(code, cmd)
 
     system = system_piped
 
@@ -156,12 +157,14 @@ class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
 
         ``depth`` says how many frames further up the variables are that the command names.
         """
+        from . import system
+
         _refuse_background(cmd)
         text, code = system.output(self.var_expand(cmd, depth=depth + 1))
         if self.has_trait("system_raise_on_error") and self.system_raise_on_error:  # IPython 9's
             self.user_ns["_exit_code"] = code
             if code != 0:
-                raise CalledProcessError(code, cmd)
+                raise system.CalledProcessError(code, cmd)
         return SList(text.splitlines()) if split else LSString(text)
 
     # What asks something of the client.

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import termios
 import time
+from subprocess import CalledProcessError  # noqa: F401  (for shell.py)
 
 import _einkorn
 
