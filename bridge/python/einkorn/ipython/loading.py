@@ -137,6 +137,7 @@ def _make():
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
     module = sys.modules["IPython"]
+    come_back = _leave_directory()
     try:
         stand_in.become(module)
         from .shell import make_shell
@@ -145,9 +146,37 @@ def _make():
     except Exception as error:
         _failure = error
         raise
+    finally:
+        come_back()
     _shell = made
     if _in_cell:
         made.begin_plain_cell()
+
+
+def _leave_directory():
+    """Have the working directory play no part; return what undoes that.
+
+    Its modules are the user's, and shadow none of those that IPython imports; one that was deleted
+    has no name, which IPython asks for.
+    """
+    own = [(place, entry) for place, entry in enumerate(sys.path) if entry in ("", ".")]
+    for _, entry in own:
+        sys.path.remove(entry)
+    directory = None
+    try:
+        os.getcwd()
+    except OSError:
+        directory = os.open(".", os.O_RDONLY)
+        os.chdir("/")
+
+    def come_back():
+        for place, entry in own:
+            sys.path.insert(place, entry)
+        if directory is not None:
+            os.fchdir(directory)
+            os.close(directory)
+
+    return come_back
 
 
 # --- From the first cell on ----------------------------------------------------------------------
