@@ -25,6 +25,8 @@ def complete(shell, code, cursor):
         every = list(shell.Completer.completions(code, cursor))
         if interrupts:
             every += _names(shell.Completer, code, cursor)
+        elif not every:
+            every = _without_jedi(shell.Completer, code, cursor)
         found = list(rectify_completions(code, every))
     types = [
         {
@@ -69,6 +71,17 @@ def _noting(completer, interrupts):
         yield
     finally:
         del completer._jedi_matches, completer._completions
+
+
+def _without_jedi(completer, code, cursor):
+    """Return completions that jedi has no part in.  It gives none where it cannot write its cache."""
+    if not completer.use_jedi:
+        return []
+    completer.use_jedi = False
+    try:
+        return list(completer.completions(code, cursor))
+    finally:
+        completer.use_jedi = True
 
 
 def _names(completer, code, cursor):

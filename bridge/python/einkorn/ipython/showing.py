@@ -144,6 +144,12 @@ class ShowsErrors:
             raise _Interrupted  # to print it would ask the exception behind it once more
         return super().get_exception_only(exc_tuple)
 
+    def _user_obj_error(self):
+        """Return what is told of a user expression that failed.  An interrupt ends them all."""
+        if sys.exc_info()[0] is KeyboardInterrupt:
+            raise  # noqa: PLE0704  (we are called while it is handled)
+        return super()._user_obj_error()
+
     def _format_exception_for_storage(self, exception, *_other, **_others):
         """Return what was shown, for the history's record of outputs, without asking once more."""
         ename, evalue, traceback = self._last_error or (type(exception).__name__, "", [])
