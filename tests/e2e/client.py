@@ -683,8 +683,9 @@ class Kernel(Client):
         self.file.chmod(0o600)
         self.python = python
         chosen = ["--python", python] if python else []
-        self.argv = [*launcher, EINKORN, "kernel", "-f", str(self.file), *chosen,
-                     *ARGUMENTS, *args]
+        # A test that brings a Python of its own brings one without IPython.
+        more = [a for a in ARGUMENTS if a != "--shell=ipython" or python == PYTHON]
+        self.argv = [*launcher, EINKORN, "kernel", "-f", str(self.file), *chosen, *more, *args]
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith(("PYTEST", "PYTHON")) or k == "PYTHONMALLOC"}
         environment.pop("JPY_PARENT_PID", None)

@@ -75,12 +75,12 @@ def test_files_of_the_working_directory_shadow_nothing_of_ours(start, tmp_path):
     """Issue: random.py, code.py, email.py, io.py and their kin. What the user asks for he gets."""
     for name in SHADOWS:
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} of the directory')\n")
-    (tmp_path / "json.py").write_text("mine = True\n")
+    (tmp_path / "wave.py").write_text("mine = True\n")  # a name that nobody has imported yet
     (tmp_path / "display.py").write_text("raise SystemExit(3)\n")
     kernel = start(cwd=tmp_path)
     assert kernel.run("1 + 1") == [("result", text("2"))]
     assert kernel.fail("1 / 0").error[0] == "ZeroDivisionError"
-    assert kernel.run("import json\njson.mine") == [("result", text("True"))]
+    assert kernel.run("import wave\nwave.mine") == [("result", text("True"))]
     kernel.ask("shell", "complete_request", {"code": "pri", "cursor_pos": 3})
     kernel.ask("shell", "inspect_request", {"code": "print", "cursor_pos": 3, "detail_level": 0})
     kernel.ask("shell", "is_complete_request", {"code": "for x in y:"})
