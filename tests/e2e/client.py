@@ -37,6 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EINKORN = os.environ.get("EINKORN", str(ROOT / "build" / "dev" / "bin" / "einkorn"))
 PYTHON = os.environ.get("EINKORN_TEST_PYTHON", sys.executable)
 ARGUMENTS = os.environ.get("EINKORN_TEST_ARGS", "").split()  # more of them for every kernel
+IPYTHON = "--shell=ipython" in ARGUMENTS
 
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 DELIMITER = b"<IDS|MSG>"
@@ -64,6 +65,11 @@ def within(seconds):
 def plain(text):
     """Text without its colours; lines of a list are joined."""
     return ANSI.sub("", text if isinstance(text, str) else "\n".join(text))
+
+
+def by_cell(text):
+    """Text with the file name that IPython gives to the session's only cell as the plain shell's."""
+    return re.sub(r'"[^"]*/ipykernel_\d+/\d+\.py"', '"<cell 1>"', text)
 
 
 # --- ports -----------------------------------------------------------------

@@ -16,7 +16,7 @@ import os
 import pytest
 
 import ipython_differences
-from client import ARGUMENTS, SANITIZED, Kernel
+from client import IPYTHON, SANITIZED, Kernel
 
 # The addresses that a sanitized build takes for itself are more than any limit.
 collect_ignore = ["test_16_memory_limit.py"] if SANITIZED else []
@@ -30,7 +30,7 @@ def pytest_addoption(parser):
 
 def pytest_collection_modifyitems(config, items):
     """All cells through IPython: without the tests of what only the plain shell does."""
-    if "--shell=ipython" in ARGUMENTS:
+    if IPYTHON:
         other = [item for item in items if ipython_differences.reason(item.name)]
         items[:] = [item for item in items if item not in other]
         config.hook.pytest_deselected(items=other)

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from client import state_of, text
+from client import IPYTHON, by_cell, state_of, text
 
 INTERRUPTED = ("error", "KeyboardInterrupt", "")
 NOT_REACTED = "Python has not reacted to the interrupt for "
@@ -95,7 +95,7 @@ def test_what_blocks_is_told(kernel, name):
     code, activity = BLOCKS[name]
     cell = started(kernel, code)
     kernel.interrupt()
-    said = notice(kernel, cell)
+    said = by_cell(notice(kernel, cell))
     first, second, empty, *stacks = said.splitlines()
     told = re.fullmatch(NOT_REACTED + r"\d+ s: it " + activity +
                         r", and has used (\d+\.\d) s of CPU time since\.", first)
@@ -105,7 +105,8 @@ def test_what_blocks_is_told(kernel, name):
     assert "restart the kernel" in second and empty == ""
     assert re.fullmatch(r"Current thread 0x[0-9a-f]+ \(most recent call first\):", stacks[0])
     last = len(code.splitlines())
-    assert stacks[1:] == [f'  File "<cell 1>", line {last} in <module>']
+    assert stacks[1] == f'  File "<cell 1>", line {last} in <module>'
+    assert len(stacks) == 2 or IPYTHON  # whose own frames come after it
     assert kernel.kernel_info("control", timeout=1).content["status"] == "ok"
     # A child is told to end, and then there is nothing that blocks.
     end(kernel, cell, "KeyboardInterrupt" if name == "waiting for a child" else "KernelShutdown")
@@ -199,7 +200,7 @@ def test_the_cells_thread_comes_first_and_the_others_after_it(kernel):
             BLOCKS["waiting, GIL free"][0])
     cell = started(kernel, code)
     kernel.interrupt()
-    current, other = notice(kernel, cell).split("\n\n")[1:]
+    current, other = by_cell(notice(kernel, cell)).split("\n\n")[1:]
     assert current.startswith("Current thread") and 'line 10 in <module>' in current
     assert other.startswith("Thread") and '"<cell 1>", line 3 in rests' in other
     end(kernel, cell)
@@ -213,7 +214,7 @@ def test_a_cell_that_has_used_up_its_bound_sees_it_too(start):
     kernel.take("iopub", lambda m: m.type == "stream" and m.content["text"].startswith("x" * 100))
     inside(kernel)
     kernel.interrupt()
-    assert 'File "<cell 1>", line 6' in notice(kernel, cell)
+    assert 'File "<cell 1>", line 6' in by_cell(notice(kernel, cell))
     end(kernel, cell)
 
 

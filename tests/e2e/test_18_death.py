@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from client import EINKORN, children_of, state_of, text, watch, within
+from client import EINKORN, by_cell, children_of, state_of, text, watch, within
 
 # A sanitized build would report the signals itself and end with a status of its own.
 NO_SANITIZER = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") +
@@ -123,7 +123,7 @@ def test_every_cause(start, name):
     assert ename == "KernelDied"
     assert re.fullmatch(r"Python (was killed by|ended with) " + words, evalue), evalue
     assert result.outputs[-1] == ("error", ename, evalue)
-    assert line in result.traceback
+    assert line in by_cell(result.traceback)
     assert ("Native stack" in result.traceback) == native, result.traceback
     assert len(result.traceback) < 20_000 and "<string>" not in result.traceback
     *_, facts, last = result.traceback.splitlines()
@@ -135,7 +135,7 @@ def test_every_cause(start, name):
     assert f"{evalue}; the report is {report}" in kernel.stderr()
     assert report.stat().st_mode & 0o777 == 0o600
     written = report.read_text()
-    assert written.startswith(evalue + "\n") and facts in written and line in written
+    assert written.startswith(evalue + "\n") and facts in written and line in by_cell(written)
     assert "In cell [1]." in written and str(kernel.file) in written
     kernel.check_gone(status=status)
 
@@ -161,7 +161,7 @@ def test_the_stock_interpreter_tells_as_much(start):
     assert score(kernel.worker) == min(score(kernel.pid) + 200, 1000)
     result = kernel.fail(NULL)
     assert result.error[1].endswith("SIGSEGV (segmentation fault): a null pointer was used")
-    assert 'File "<cell 1>", line 3 in inner' in result.traceback
+    assert 'File "<cell 1>", line 3 in inner' in by_cell(result.traceback)
     assert "Native stack" in result.traceback
     kernel.check_gone(status=-11)
 
@@ -181,7 +181,7 @@ def test_a_crash_of_all_threads_is_told_whole(start):
         "for _ in range(50): ready.acquire()\n"
         "ctypes.string_at(0)")
     assert result.traceback.count("Thread 0x") >= 50
-    assert 'File "<cell 1>", line 11 in <module>' in result.traceback
+    assert 'File "<cell 1>", line 11 in <module>' in by_cell(result.traceback)
     assert len(result.traceback) < 100_000
     kernel.check_gone(status=-11)
 

@@ -337,3 +337,9 @@ def test_the_programs_that_cells_start_colour_and_do_not_page(kernel):
     assert values(kernel, "import os; get_ipython(); found = [os.environ.get(n) for n in "
                   "('TERM', 'CLICOLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'PAGER', 'GIT_PAGER')]"
                   ) == ["xterm-color", "1", "1", "1", "cat", "cat"]
+
+
+def test_language_info_is_that_of_the_kernels_reply(kernel):
+    """As %notebook writes it, and as clients have it from kernel_info_reply."""
+    own = kernel.run("import json\nprint(json.dumps(get_ipython().kernel.language_info))")[0][1]
+    assert json.loads(own) == kernel.kernel_info().content["language_info"]
