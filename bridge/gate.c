@@ -19,6 +19,10 @@
  * request waiting, so an interrupt of that request passes then too; it still
  * ends the request as well, for it is not acknowledged.
  *
+ * Without a kernel process (py_gate_open_single) there is no number, no serial and
+ * nobody who sends again: any signal is for the request that runs, once, and a timer
+ * of ours reminds the main thread until Python has heard it.
+ *
  * The handler runs on any thread at any moment: atomics and async-signal-safe
  * calls only. All else is for the main thread. A forked child has no page.
  */
@@ -35,7 +39,7 @@
 #include "bridge/gate_python.h"
 
 /* A stranger's signal and another of this age are one interrupt. */
-enum { MERGE_NS = 100 * 1000 * 1000 };
+enum { MERGE_NS = 100 * 1000 * 1000, REMINDER_NS = 100 * 1000 * 1000 };
 
 static struct {
     struct link_page *page;
@@ -49,6 +53,9 @@ static struct {
     _Atomic uint64_t owed;            /* request that a stranger's signal found not armed */
     _Atomic int64_t passed;           /* when one passed, ns; 0: none in this request */
     _Atomic int64_t stranger_passed;  /* the same, a stranger's */
+    bool single;                      /* there is no kernel process */
+    timer_t reminder;                 /* single: SIGINT to the main thread */
+    _Atomic bool heard;               /* single: Python's handler knows of what passed */
     void (*_Atomic plain)(int);       /* the C handler behind the gate: one of these */
     void (*_Atomic with_info)(int, siginfo_t *, void *);
 } gate;
@@ -78,8 +85,22 @@ static void gate_forward(int number, siginfo_t *info, void *context)
     }
 }
 
+/* Reminds of an interrupt from now on, or no more. */
+static void gate_remind(bool on)
+{
+    const long ns = on ? REMINDER_NS : 0;
+    const struct itimerspec every = {.it_interval = {0, ns}, .it_value = {0, ns}};
+    (void)timer_settime(gate.reminder, 0, &every, NULL);
+}
+
 void gate_acknowledge(void)
 {
+    if (gate.single) {
+        if (!atomic_exchange(&gate.heard, true)) {
+            gate_remind(false);
+        }
+        return;
+    }
     uint64_t serial = atomic_load(&gate.taken);
     if (serial != 0) {
         atomic_store(&gate.page->interrupt_acknowledged, serial);
@@ -156,9 +177,51 @@ static bool gate_passes_idle(void)
     return passes;
 }
 
-static bool gate_passes(pid_t sender)
+static pid_t gate_sender(const siginfo_t *info)
 {
-    if (forked_is_child() || sender == getpid()) {
+    return info->si_code == SI_KERNEL ? 0 : info->si_pid;
+}
+
+/* ---- without a kernel process --------------------------------------------------------- */
+
+/* The request's one interrupt? */
+static bool gate_take_single(void)
+{
+    if (atomic_exchange(&gate.passed, 1) != 0) {
+        return false;
+    }
+    atomic_store(&gate.heard, !atomic_load(&gate.python_acknowledges));
+    if (!atomic_load(&gate.heard)) {
+        gate_remind(true);
+    }
+    return true;
+}
+
+static bool gate_passes_single(bool reminds)
+{
+    uint64_t request = atomic_load(&gate.page->running);
+    if (reminds) {
+        return request != 0 && !atomic_load(&gate.heard);
+    }
+    if (request != 0 && !atomic_load(&gate.armed)) {
+        atomic_store(&gate.owed, request);
+        return false;
+    }
+    return request != 0 && gate_take_single();
+}
+
+/* ---- the handler ------------------------------------------------------------------------ */
+
+static bool gate_passes(const siginfo_t *info)
+{
+    pid_t sender = gate_sender(info);
+    if (forked_is_child()) {
+        return true;
+    }
+    if (gate.single) {
+        return gate_passes_single(info->si_code == SI_TIMER);
+    }
+    if (sender == getpid()) {
         return true;
     }
     uint64_t request = atomic_load(&gate.page->running);
@@ -170,11 +233,6 @@ static bool gate_passes(pid_t sender)
         return serial != 0 && gate_take_asked(serial);
     }
     return gate_passes_stranger(request);
-}
-
-static pid_t gate_sender(const siginfo_t *info)
-{
-    return info->si_code == SI_KERNEL ? 0 : info->si_pid;
 }
 
 /*
@@ -195,7 +253,7 @@ static bool gate_hands_on(const siginfo_t *info)
 static void on_sigint(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
-    if (!gate_hands_on(info) && gate_passes(gate_sender(info))) {
+    if (!gate_hands_on(info) && gate_passes(info)) {
         gate_forward(number, info, context);
     }
     errno = saved_errno;
@@ -228,6 +286,14 @@ void gate_stand(void)
     }
 }
 
+static void gate_mask(int how)
+{
+    sigset_t interrupt;
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)pthread_sigmask(how, &interrupt, NULL);
+}
+
 /* ---- for the runner ------------------------------------------------------------------- */
 
 int py_gate_open(struct link_page *page, pid_t kernel)
@@ -238,11 +304,30 @@ int py_gate_open(struct link_page *page, pid_t kernel)
         return -1;
     }
     gate_stand();
-    sigset_t interrupt;
-    (void)sigemptyset(&interrupt);
-    (void)sigaddset(&interrupt, SIGINT);
-    (void)pthread_sigmask(SIG_UNBLOCK, &interrupt, NULL);
+    gate_mask(SIG_UNBLOCK);
     return 0;
+}
+
+int py_gate_open_single(void)
+{
+    static struct link_page page; /* nobody shares it */
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGINT};
+    event._sigev_un._tid = getpid();
+    gate.single = true;
+    if (timer_create(CLOCK_MONOTONIC, &event, &gate.reminder) != 0) {
+        (void)PyErr_SetFromErrno(PyExc_OSError);
+        return -1;
+    }
+    return py_gate_open(&page, 0);
+}
+
+int py_gate_set_again(void)
+{
+    gate_mask(SIG_BLOCK); /* CPython's handler stands alone for a moment */
+    int error = py_gate_set_default();
+    gate_stand();
+    gate_mask(SIG_UNBLOCK);
+    return error;
 }
 
 int py_gate_request(uint64_t number)
@@ -254,6 +339,9 @@ int py_gate_request(uint64_t number)
     atomic_store(&gate.passed, 0);
     atomic_store(&gate.stranger_passed, 0);
     gate_python_request();
+    if (gate.single) {
+        gate_acknowledge();
+    }
     if (number != 0) {
         atomic_store(&gate.last, number);
     }
@@ -273,9 +361,24 @@ int py_gate_request(uint64_t number)
     return error;
 }
 
+void gate_repeat(void)
+{
+    if (gate.single) {
+        PyErr_SetInterrupt(); /* behind the gate, which lets only one through */
+    } else {
+        (void)raise(SIGINT);
+    }
+}
+
 /* An interrupt that has not come through is brought by a signal of our own, which passes. */
 static void gate_bring(uint64_t request, bool owed)
 {
+    if (gate.single) {
+        if (owed && gate_take_single()) {
+            gate_repeat();
+        }
+        return;
+    }
     uint64_t serial = gate_asked(request);
     if ((serial != 0 && gate_take_asked(serial)) || (owed && gate_take_stranger())) {
         (void)raise(SIGINT);

@@ -14,6 +14,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "bridge/link.h"
@@ -23,6 +24,23 @@
  * kernel process blocked before it started us. Main thread. -> 0, -1.
  */
 int py_gate_open(struct link_page *page, pid_t kernel);
+
+/*
+ * The same for a worker that no kernel process speaks for (einkorn frames): one signal,
+ * whoever sent it, interrupts the request that runs; a second one while that request
+ * unwinds is swallowed. One that finds the main thread between Python's look for signals
+ * and a system call is brought again until Python has heard it. -> 0, -1.
+ */
+int py_gate_open_single(void);
+
+/*
+ * Makes Python's default handler the handler of SIGINT again, whatever a cell has put there
+ * or blocked. Interrupts wait meanwhile. -> 0, -1 with an exception: not the main thread.
+ */
+int py_gate_set_again(void);
+
+/* Whether a KeyboardInterrupt of this request came from a signal, not from `raise`. */
+bool gate_was_raised(void);
 
 /* A request begins or ends (0). Begin puts the gate back in front if it was displaced. */
 int py_gate_request(uint64_t number);

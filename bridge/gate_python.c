@@ -89,7 +89,7 @@ static PyObject *py_unraisablehook(PyObject *self, PyObject *unraisable)
         return PyObject_CallFunctionObjArgs(own.unraisablehook, unraisable, NULL);
     }
     own.raised = false;
-    (void)raise(SIGINT);
+    gate_repeat();
     Py_RETURN_NONE;
 }
 
@@ -107,7 +107,7 @@ PyObject *py_gate_hold(PyObject *callable, PyObject *argument)
     own.held--;
     if (own.held == 0 && own.came) {
         own.came = false;
-        (void)raise(SIGINT);
+        gate_repeat();
     }
     return value;
 }
@@ -195,4 +195,9 @@ int py_gate_python_open(void)
 void gate_python_request(void)
 {
     own.raised = false;
+}
+
+bool gate_was_raised(void)
+{
+    return own.raised;
 }

@@ -36,6 +36,9 @@ void gate_note_raised(void);
 /* Does default_int_handler stand behind the gate? It acknowledges; other handlers do not. */
 void gate_behind(bool python_acknowledges);
 
+/* Brings an interrupt again that passed and has ended nothing. */
+void gate_repeat(void);
+
 /* Puts the gate before the handler that is there. SIG_DFL and SIG_IGN are no handlers. */
 void gate_stand(void);
 
