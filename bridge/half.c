@@ -42,20 +42,26 @@ static PyObject *py_find_spec(const char *library)
     return spec;
 }
 
-int py_half_load(const char *library)
+PyObject *py_half_import(const char *library, const char *module)
 {
     PyObject *spec = py_find_spec(library);
     PyObject *frozen = spec != NULL ? PyImport_ImportModule("_frozen_importlib") : NULL;
     PyObject *package = frozen != NULL ? PyObject_CallMethod(frozen, "_load", "O", spec) : NULL;
-    PyObject *module = package != NULL ? PyImport_ImportModule("einkorn.hooks") : NULL;
+    PyObject *imported = package != NULL ? PyImport_ImportModule(module) : NULL;
+    Py_XDECREF(spec);
+    Py_XDECREF(frozen);
+    Py_XDECREF(package);
+    return imported;
+}
+
+int py_half_load(const char *library)
+{
+    PyObject *module = py_half_import(library, "einkorn.hooks");
     int error = module != NULL ? 0 : -1;
     for (size_t i = 0; i < HOOK_COUNT && error == 0; i++) {
         hooks[i] = PyObject_GetAttrString(module, hook_name[i]);
         error = hooks[i] != NULL ? 0 : -1;
     }
-    Py_XDECREF(spec);
-    Py_XDECREF(frozen);
-    Py_XDECREF(package);
     Py_XDECREF(module);
     return error;
 }

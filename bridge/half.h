@@ -26,6 +26,9 @@ enum half_hook {
     HOOK_COUNT
 };
 
+/* Imports the package from this directory and the module of that name in it. -> new, or NULL. */
+PyObject *py_half_import(const char *library, const char *module);
+
 /* Imports it from this directory. -> 0, -1 with an exception. */
 int py_half_load(const char *library);
 
