@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,15 +42,11 @@ void launcher_fail(enum launcher_status status, const char *format, ...)
 static struct launcher parse(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"fds", required_argument, NULL, 'f'},
-        {"kernel-pid", required_argument, NULL, 'k'},
-        {"python", required_argument, NULL, 'p'},
-        {"libpython", required_argument, NULL, 'b'},
-        {"runner", required_argument, NULL, 'r'},
-        {"library", required_argument, NULL, 'l'},
-        {"max-output", required_argument, NULL, 'm'},
-        {"settings", required_argument, NULL, 's'},
-        {NULL, 0, NULL, 0},
+        {"fds", required_argument, NULL, 'f'},        {"kernel-pid", required_argument, NULL, 'k'},
+        {"python", required_argument, NULL, 'p'},     {"libpython", required_argument, NULL, 'b'},
+        {"runner", required_argument, NULL, 'r'},     {"library", required_argument, NULL, 'l'},
+        {"max-output", required_argument, NULL, 'm'}, {"settings", required_argument, NULL, 's'},
+        {"frames", no_argument, NULL, 'F'},           {NULL, 0, NULL, 0},
     };
     struct launcher self = {.max_output = "1000000", .settings = ""};
     int option;
@@ -80,6 +77,10 @@ static struct launcher parse(int argc, char **argv)
         case 's':
             self.settings = optarg;
             break;
+        case 'F':
+            self.fds = RUNNER_FRAMES;
+            self.kernel_pid = "0";
+            break;
         default:
             launcher_fail(LAUNCHER_EUSAGE, "is started by einkorn, not by hand");
         }
@@ -100,6 +101,20 @@ static void guard_against_orphaning(const char *kernel_pid)
     if (getppid() != (pid_t)strtol(kernel_pid, NULL, 10)) {
         launcher_fail(LAUNCHER_EUSAGE, "the kernel process %s is gone", kernel_pid);
     }
+}
+
+bool launcher_is_for_frames(const struct launcher *self)
+{
+    return strcmp(self->fds, RUNNER_FRAMES) == 0;
+}
+
+/* One that comes before the gate stands (gate.c) is not for us; there it is let go. */
+static void hold_interrupts(void)
+{
+    sigset_t interrupt;
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &interrupt, NULL);
 }
 
 /* The address of a function by name. A union, as ISO C has no such conversion. */
@@ -164,8 +179,13 @@ static void *load_runner(const struct launcher *self)
 int main(int argc, char **argv)
 {
     struct launcher self = parse(argc, argv);
-    guard_against_orphaning(self.kernel_pid);
-    launcher_volunteer_for_oom();
+    bool frames = launcher_is_for_frames(&self);
+    if (frames) {
+        hold_interrupts();
+    } else { /* whoever reads frames sees the worker's end by itself, and the other way round */
+        guard_against_orphaning(self.kernel_pid);
+        launcher_volunteer_for_oom();
+    }
     (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* order of C code's lines and Python's */
     if (access(self.python, X_OK) != 0) {
         launcher_fail(LAUNCHER_EPYTHON, "%s: %s", self.python, strerror(errno));
@@ -191,8 +211,11 @@ int main(int argc, char **argv)
         launcher_fail(LAUNCHER_ERUNNER, "out of memory");
     }
     char *python = (char *)(uintptr_t)self.python; /* of our argv; Python only reads it */
+    char unbuffered[] = "-u";
     char option[] = "-c";
     char code[] = "__import__('_einkorn').run()";
-    char *python_argv[] = {python, option, code, NULL};
-    return bytes_main.bytes_main(3, python_argv);
+    char *python_argv[] = {python, unbuffered, option, code, NULL};
+    char **behind = python_argv + (frames ? 0 : 1);
+    behind[0] = python;
+    return bytes_main.bytes_main(frames ? 4 : 3, behind);
 }

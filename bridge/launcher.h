@@ -42,6 +42,9 @@ void launcher_ask(struct launcher *self);
 /* Ends the process if a version text as of sys.version is not one the runner fits. */
 void launcher_check_version(const char *python, const char *version);
 
+/* Whether the worker is one of `einkorn frames`: Python is run unbuffered, as its host runs it. */
+bool launcher_is_for_frames(const struct launcher *self);
+
 /* Becomes the stock interpreter, which imports the runner. Returns only on failure, -errno. */
 int launcher_exec_stock(const struct launcher *self);
 

@@ -153,7 +153,8 @@ void launcher_ask(struct launcher *self)
 
 int launcher_exec_stock(const struct launcher *self)
 {
-    (void)execl(self->python, self->python, "-c", entry, self->runner, self->fds, self->kernel_pid,
-                self->library, self->max_output, self->settings, (char *)NULL);
+    (void)execl(self->python, self->python, launcher_is_for_frames(self) ? "-uc" : "-c", entry,
+                self->runner, self->fds, self->kernel_pid, self->library, self->max_output,
+                self->settings, (char *)NULL);
     return -errno;
 }

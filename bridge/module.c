@@ -16,6 +16,7 @@
 #include "bridge/cell.h"
 #include "bridge/fatal.h"
 #include "bridge/forked.h"
+#include "bridge/frames_loop.h"
 #include "bridge/gate.h"
 #include "bridge/half.h"
 #include "bridge/loop.h"
@@ -31,6 +32,7 @@
 
 static struct {
     bool configured;
+    bool frames; /* there is no kernel: JSON lines, with whoever started us */
     struct link_fds fds;
     pid_t kernel;
     pid_t worker;
@@ -78,6 +80,12 @@ static void on_exit_of_worker(void)
 int einkorn_runner_configure(const struct runner_config *config)
 {
     char *end = NULL;
+    settings.library = config->library;
+    settings.frames = strcmp(config->fds, RUNNER_FRAMES) == 0;
+    if (settings.frames) {
+        settings.configured = true;
+        return 0;
+    }
     settings.kernel = (pid_t)strtol(config->kernel_pid, &end, 10);
     if (*end != '\0' || link_fds_parse(config->fds, &settings.fds) != 0) {
         return -EINVAL;
@@ -86,7 +94,6 @@ int einkorn_runner_configure(const struct runner_config *config)
     if (*end != '\0') {
         return -EINVAL;
     }
-    settings.library = config->library;
     settings.half = config->settings;
     settings.worker = getpid();
     settings.configured = true;
@@ -231,11 +238,8 @@ static size_t speaker_limit(void)
 static int py_start(PyObject *module)
 {
     PyObject *main_b = PyImport_AddModule("__main__");
-    if (main_b == NULL || (!settings.configured && py_configure_by_argv() != 0)) {
-        return -1;
-    }
-    PyObject *namespace_b = PyModule_GetDict(main_b);
-    if (py_reset_argv() != 0 || py_open_door() != 0 || py_compat_init() != 0 ||
+    PyObject *namespace_b = main_b != NULL ? PyModule_GetDict(main_b) : NULL;
+    if (namespace_b == NULL || py_open_door() != 0 || py_compat_init() != 0 ||
         py_speaker_init(&port_link, speaker_limit()) != 0 || py_streams_init() != 0 ||
         py_print_init() != 0 || py_threads_init() != 0 || py_fill_module(module) != 0 ||
         py_watch_faults() != 0 || py_start_half(namespace_b) != 0 ||
@@ -272,6 +276,12 @@ static void py_finish(void)
 static PyObject *py_run(PyObject *module, PyObject *unused)
 {
     (void)unused;
+    if ((!settings.configured && py_configure_by_argv() != 0) || py_reset_argv() != 0) {
+        return NULL;
+    }
+    if (settings.frames) {
+        return py_frames_run(module, settings.library) == 0 ? Py_NewRef(Py_None) : NULL;
+    }
     if (py_start(module) != 0) {
         py_speak_on_fd2();
         return NULL;

@@ -8,12 +8,16 @@
  */
 
 struct runner_config {
-    const char *fds;        /* the worker's ends of the door, as link_fds_format writes them */
+    const char *fds;        /* the worker's ends of the door, as link_fds_format writes them;
+                               RUNNER_FRAMES: none, and of the rest only `library` counts */
     const char *kernel_pid; /* decimal */
     const char *library;    /* the directory in which the package `einkorn` lies */
     const char *max_output; /* characters per stream and cell, decimal; "0": no bound */
     const char *settings;   /* for the Python half: lines "name=value" */
 };
+
+/* A worker of `einkorn frames`. */
+#define RUNNER_FRAMES "frames"
 
 #define RUNNER_EXPORT __attribute__((visibility("default")))
 

@@ -22,6 +22,7 @@ __attribute__((visibility("default"))) int einkorn_entry(const struct options *o
         return uninstall_run(options);
     case COMMAND_DOCTOR:
         return doctor_run(options);
+    case COMMAND_FRAMES:
     case COMMAND_HELP:
     case COMMAND_VERSION:
     case COMMAND_PYTHON:

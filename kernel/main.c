@@ -146,6 +146,29 @@ static int become_python(const struct options *options)
     return EXIT_NOT_STARTED;
 }
 
+/*
+ * The same for a worker of frames, by way of the launcher: whoever started us has it
+ * under the pid, with the group and the descriptors that it gave us. Without its
+ * library's name the Python runs itself, for asking it would be a process in between.
+ */
+static int become_frames(const struct options *options)
+{
+    struct paths paths;
+
+    if (paths_init(&paths) < 0) {
+        log_error("cannot tell where this program lies: /proc is not there");
+        return EXIT_NOT_STARTED;
+    }
+    char *python = python_path(options->python ? options->python : "python3");
+    (void)execl(paths.launcher, paths.launcher, "--frames", "--python", python, "--libpython",
+                options->libpython ? options->libpython : "", "--runner", paths.runner, "--library",
+                paths.python, (char *)NULL);
+    (void)fprintf(stderr, "einkorn: cannot start %s: %s\n", paths.launcher, strerror(errno));
+    free(python);
+    paths_release(&paths);
+    return EXIT_NOT_STARTED;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -168,6 +191,8 @@ int main(int argc, char **argv)
     case COMMAND_UNINSTALL:
     case COMMAND_DOCTOR:
         return run_command(&options);
+    case COMMAND_FRAMES:
+        return become_frames(&options);
     case COMMAND_PYTHON:
         return become_python(&options);
     case COMMAND_KERNEL:

@@ -51,8 +51,9 @@ enum {
     IN_INSTALL = 2,
     IN_UNINSTALL = 4,
     IN_DOCTOR = 8,
+    IN_FRAMES = 16,
     IN_PLACE = IN_INSTALL | IN_UNINSTALL,
-    ANYWHERE = IN_KERNEL | IN_PLACE | IN_DOCTOR,
+    ANYWHERE = IN_KERNEL | IN_PLACE | IN_DOCTOR | IN_FRAMES,
 };
 
 static const struct {
@@ -60,10 +61,9 @@ static const struct {
     enum command command;
     int mask;
 } commands_table[] = {
-    {"kernel", COMMAND_KERNEL, IN_KERNEL},
-    {"install", COMMAND_INSTALL, IN_INSTALL},
-    {"uninstall", COMMAND_UNINSTALL, IN_UNINSTALL},
-    {"doctor", COMMAND_DOCTOR, IN_DOCTOR},
+    {"kernel", COMMAND_KERNEL, IN_KERNEL},          {"install", COMMAND_INSTALL, IN_INSTALL},
+    {"uninstall", COMMAND_UNINSTALL, IN_UNINSTALL}, {"doctor", COMMAND_DOCTOR, IN_DOCTOR},
+    {"frames", COMMAND_FRAMES, IN_FRAMES},
 };
 
 /* Names without their dashes at the front; a dash in them may be written as an underscore. */
@@ -78,7 +78,7 @@ static const struct option {
     {"IPKernelApp.connection-file", IN_KERNEL, OPTION_PATH,
      offsetof(struct options, connection_file)},
     {"python", ANYWHERE, OPTION_TEXT, offsetof(struct options, python)},
-    {"libpython", IN_KERNEL, OPTION_TEXT, offsetof(struct options, libpython)},
+    {"libpython", IN_KERNEL | IN_FRAMES, OPTION_TEXT, offsetof(struct options, libpython)},
     {"python-version", IN_KERNEL, OPTION_TEXT, offsetof(struct options, python_version)},
     {"max-output", IN_KERNEL, OPTION_COUNT, offsetof(struct options, max_output)},
     {"stall-timeout", IN_KERNEL, OPTION_SECONDS, offsetof(struct options, stall_timeout_ms)},
@@ -491,6 +491,7 @@ static int check(struct parser *self)
                    ? take_count(self, "EINKORN_MAX_OUTPUT", text, &self->options.max_output)
                    : 0;
     case COMMAND_DOCTOR:
+    case COMMAND_FRAMES:
     case COMMAND_PYTHON:
     case COMMAND_HELP:
     case COMMAND_VERSION:

@@ -16,6 +16,7 @@ enum command {
     COMMAND_INSTALL,
     COMMAND_UNINSTALL,
     COMMAND_DOCTOR,
+    COMMAND_FRAMES, /* become a worker that speaks JSON lines */
     COMMAND_PYTHON, /* exec the Python with python_argv */
     COMMAND_HELP,
     COMMAND_VERSION,

@@ -1,0 +1,89 @@
+/* The functions of `_einkorn`: see frames_api.h. Worker, any Python thread; owns nothing. */
+
+#include "bridge/frames_api.h"
+
+#include "bridge/buffer.h"
+#include "bridge/frames_cell.h"
+#include "bridge/frames_host_call.h"
+#include "bridge/frames_write.h"
+#include "bridge/gate.h"
+#include "bridge/py_compat.h"
+#include "bridge/py_json.h"
+
+static PyObject *py_call(PyObject *self, PyObject *args)
+{
+    PyObject *method_b = NULL;
+    PyObject *list_b = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO:host_call", &method_b, &list_b)) {
+        return NULL;
+    }
+    if (!frames_have_host()) {
+        PyErr_SetString(PyExc_RuntimeError, "this kernel has no host");
+        return NULL;
+    }
+    return py_host_call(method_b, list_b, frames_cell_id_b());
+}
+
+static PyObject *py_write_frame(PyObject *self, PyObject *frame)
+{
+    (void)self;
+    if (!PyDict_Check(frame)) {
+        PyErr_SetString(PyExc_TypeError, "a frame is a dict");
+        return NULL;
+    }
+    return py_frame_write(frame) == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *py_cell_id(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return Py_NewRef(frames_cell_id_b());
+}
+
+static PyObject *py_cell_origin(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return Py_NewRef(frames_cell_origin_b());
+}
+
+static PyObject *py_hold_interrupts(PyObject *self, PyObject *args)
+{
+    PyObject *callable_b = NULL;
+    PyObject *argument_b = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO:hold_interrupts", &callable_b, &argument_b)) {
+        return NULL;
+    }
+    return py_gate_hold(callable_b, argument_b);
+}
+
+static PyObject *py_encode(PyObject *self, PyObject *value)
+{
+    struct buffer json = BUFFER_INIT;
+    (void)self;
+    PyObject *text = py_json_put(&json, value) == 0 ? py_text_from(buffer_slice(&json)) : NULL;
+    buffer_release(&json);
+    return text;
+}
+
+PyMethodDef frames_api_methods[] = {
+    {"host_call", py_call, METH_VARARGS,
+     "host_call(method, args, /)\n--\n\nAsks the host and returns what it answers, in any thread. "
+     "RuntimeError: its error, or it is gone; ValueError: args (a list) are too big to be sent."},
+    {"write_frame", py_write_frame, METH_O,
+     "write_frame(frame, /)\n--\n\nSends a dict to the host, whole and as one line."},
+    {"cell_id", py_cell_id, METH_NOARGS,
+     "cell_id()\n--\n\nThe id of the cell that began last; None before the first."},
+    {"cell_origin", py_cell_origin, METH_NOARGS,
+     "cell_origin()\n--\n\nWho asked for that cell: 'agent', 'user', 'system', …; None before "
+     "the first."},
+    {"hold_interrupts", py_hold_interrupts, METH_VARARGS,
+     "hold_interrupts(callable, argument, /)\n--\n\ncallable(argument); an interrupt that comes "
+     "meanwhile is raised after it."},
+    {"encode", py_encode, METH_O,
+     "encode(value, /)\n--\n\nThe value as JSON text, as write_frame() writes it."},
+    {NULL, NULL, 0, NULL},
+};

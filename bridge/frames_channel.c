@@ -1,0 +1,445 @@
+/*
+ * The channel: see frames_channel.h. Cells share this process and may close any
+ * descriptor, put another file over it, or throw our file objects away. So no
+ * number is trusted for longer than a system call: before each one the file
+ * behind it is compared with the one that we began with. Reading is poll and
+ * read, and the comparison stands between them, so that bytes of another file
+ * are not taken for a request.
+ *
+ * Lines are cut out of a buffer of our own, which survives a rebuild; the file
+ * objects in `sys` are for others, nothing is ever read or written through them.
+ *
+ * A forked child gets /dev/null in the place of all of it. Worker; reading and
+ * writing by one thread each. Owns the descriptors and the buffer.
+ */
+
+#include "bridge/frames_channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bridge/buffer.h"
+
+enum {
+    HIGH = 256,          /* closerange(3, 256) is what careful programs do before exec */
+    READ_SIZE = 1 << 16, /* of one read */
+};
+
+struct way {
+    const char *name;         /* in messages */
+    const char *object;       /* in sys */
+    const char *mode;         /* of that file object */
+    const char *reserve_name; /* in sys, or NULL */
+    int fd;
+    int reserve;    /* a second descriptor of the same file, or -1 */
+    bool published; /* the object in sys is one over `fd` */
+    dev_t device;
+    ino_t inode;
+};
+
+static struct {
+    struct way in;
+    struct way out;
+    int error_fd; /* a second descriptor of fd 2 */
+    struct buffer buffer;
+    size_t taken; /* bytes at its front that were handed out */
+    size_t seen;  /* bytes behind them without a newline */
+    bool lost;
+} channel = {
+    .in = {"IN", "_openai4s_protocol_stdin", "r", "_openai4s_proto_in_reserve", -1, -1, false, 0,
+           0},
+    .out = {"OUT", "_openai4s_protocol_stdout", "w", NULL, -1, -1, false, 0, 0},
+    .error_fd = -1,
+};
+
+/* ---- descriptors ---------------------------------------------------------------- */
+
+/* A duplicate out of the way. -> fd, -errno. */
+static int duplicate(int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
+    if (copy < 0) { /* ulimit -n is small */
+        copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    }
+    return copy >= 0 ? copy : -errno;
+}
+
+static bool way_is(const struct way *self, int fd)
+{
+    struct stat status;
+    return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == self->device &&
+           status.st_ino == self->inode;
+}
+
+/* Has `fd` be one of the file again. -> false: there is none left. */
+static bool way_mend(struct way *self)
+{
+    if (way_is(self, self->fd)) {
+        return true;
+    }
+    int reserve = self->reserve;
+    self->reserve = -1;
+    self->published = false;
+    if (!way_is(self, reserve)) {
+        self->fd = -1;
+        return false;
+    }
+    self->fd = reserve;
+    return true;
+}
+
+/* Only async-signal-safe calls. The numbers stay taken: a child's file must not get them. */
+static void after_fork_in_child(void)
+{
+    const int ours[] = {channel.in.fd, channel.in.reserve, channel.out.fd, channel.out.reserve};
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        if (ours[i] >= 0 && ours[i] != nothing) {
+            (void)(nothing >= 0 ? dup3(nothing, ours[i], O_CLOEXEC) : close(ours[i]));
+        }
+    }
+    (void)close(nothing);
+    channel.taken = channel.buffer.n;
+    channel.seen = 0;
+}
+
+static int put_nothing_on(int fd)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int error = nothing >= 0 ? 0 : -errno;
+    if (nothing >= 0 && nothing != fd) {
+        error = dup2(nothing, fd) == fd ? 0 : -errno;
+        (void)close(nothing);
+    } else if (nothing >= 0) {
+        error = fcntl(fd, F_SETFD, 0) == 0 ? 0 : -errno;
+    }
+    return error;
+}
+
+static bool is_closed(int fd)
+{
+    return fcntl(fd, F_GETFD) < 0;
+}
+
+void channel_mend_standard(void)
+{
+    if (is_closed(STDIN_FILENO)) {
+        (void)put_nothing_on(STDIN_FILENO);
+    }
+    if (is_closed(STDERR_FILENO) && dup2(channel.error_fd, STDERR_FILENO) < 0) {
+        (void)put_nothing_on(STDERR_FILENO);
+    }
+    if (is_closed(STDOUT_FILENO)) {
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    }
+}
+
+/* ---- what sys shows ---------------------------------------------------------------- */
+
+static int py_set(const char *name, PyObject *value)
+{
+    int error = value != NULL ? PySys_SetObject(name, value) : -1;
+    Py_XDECREF(value);
+    return error;
+}
+
+/* Whatever is there may close a descriptor that is somebody else's by now: it stays alive. */
+static int py_park(const char *name)
+{
+    PyObject *parked_b = PySys_GetObject("_openai4s_parked_wrappers");
+    PyObject *before_b = PySys_GetObject(name);
+    if (before_b == NULL || before_b == Py_None) {
+        return 0;
+    }
+    if (parked_b == NULL || !PyList_Check(parked_b)) {
+        if (py_set("_openai4s_parked_wrappers", PyList_New(0)) != 0) {
+            return -1;
+        }
+        parked_b = PySys_GetObject("_openai4s_parked_wrappers");
+    }
+    return PyList_Append(parked_b, before_b);
+}
+
+static int py_publish(struct way *self)
+{
+    if (py_park(self->object) != 0 ||
+        py_set(self->object, PyFile_FromFd(self->fd, NULL, self->mode, 1, "utf-8", NULL, "\n",
+                                           /* closefd= */ 1)) != 0) {
+        return -1;
+    }
+    self->published = true;
+    return self->reserve_name != NULL && self->reserve < 0
+               ? py_set(self->reserve_name, Py_NewRef(Py_None))
+               : 0;
+}
+
+/* The descriptor of the object in sys, if that is our file. */
+static int py_published_fd(const struct way *self)
+{
+    PyObject *object = Py_XNewRef(PySys_GetObject(self->object));
+    int fd = object != NULL && object != Py_None ? PyObject_AsFileDescriptor(object) : -1;
+    Py_XDECREF(object);
+    PyErr_Clear(); /* closed, or no file at all */
+    return way_is(self, fd) ? fd : -1;
+}
+
+static int py_lost(const struct way *self)
+{
+    PyErr_Format(PyExc_RuntimeError, "protocol %s corrupted and no reserve fd to recover",
+                 self->name);
+    return -1;
+}
+
+/* Looks it up anew, and makes it anew where it is no more what it was. */
+static int py_resolve(struct way *self)
+{
+    int fd = py_published_fd(self);
+    if (fd >= 0) {
+        self->fd = fd;
+        return 0;
+    }
+    return way_mend(self) ? py_publish(self) : py_lost(self);
+}
+
+/* ---- opening ------------------------------------------------------------------------ */
+
+static int way_init(struct way *self, int fd, bool with_reserve)
+{
+    struct stat status;
+    self->fd = duplicate(fd);
+    if (self->fd < 0 || fstat(self->fd, &status) != 0) {
+        return self->fd < 0 ? self->fd : -errno;
+    }
+    self->device = status.st_dev;
+    self->inode = status.st_ino;
+    self->reserve = with_reserve ? duplicate(fd) : -1;
+    return with_reserve && self->reserve < 0 ? self->reserve : 0;
+}
+
+static int py_publish_all(int reserve)
+{
+    const struct way *in = &channel.in;
+    if (py_set("_openai4s_parked_wrappers", PyList_New(0)) != 0 || py_publish(&channel.in) != 0 ||
+        py_publish(&channel.out) != 0 || py_set(in->reserve_name, PyLong_FromLong(reserve)) != 0) {
+        return -1;
+    }
+    return py_set("_openai4s_protocol_ident", Py_BuildValue("(KK)", (unsigned long long)in->device,
+                                                            (unsigned long long)in->inode));
+}
+
+static int py_open(int in, int out, bool with_reserve)
+{
+    int error = way_init(&channel.in, in, with_reserve);
+    if (error == 0) {
+        error = way_init(&channel.out, out, with_reserve);
+    }
+    channel.error_fd = duplicate(STDERR_FILENO);
+    if (error == 0) {
+        error = put_nothing_on(STDIN_FILENO);
+    }
+    if (error == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        error = -errno;
+    }
+    if (error == 0) {
+        error = -pthread_atfork(NULL, NULL, after_fork_in_child);
+    }
+    if (error != 0) {
+        errno = -error;
+        (void)PyErr_SetFromErrno(PyExc_OSError);
+        return -1;
+    }
+    return py_publish_all(channel.in.reserve);
+}
+
+int py_channel_open(void)
+{
+    return py_open(STDIN_FILENO, STDOUT_FILENO, true);
+}
+
+int py_channel_open_socket(int fd)
+{
+    int error = py_open(fd, fd, false);
+    (void)close(fd);
+    return error;
+}
+
+/* ---- reading ------------------------------------------------------------------------- */
+
+/* Cuts the next line out of the buffer. -> false: there is none yet. */
+static bool py_cut_line(PyObject **ret_line)
+{
+    struct buffer *buffer = &channel.buffer;
+    const uint8_t *start = buffer->p + channel.taken;
+    size_t n = buffer->n - channel.taken;
+    const uint8_t *end =
+        n > channel.seen ? memchr(start + channel.seen, '\n', n - channel.seen) : NULL;
+    if (end == NULL) {
+        channel.seen = n;
+        return false;
+    }
+    *ret_line = PyBytes_FromStringAndSize((const char *)start, end - start);
+    channel.taken += (size_t)(end - start) + 1;
+    channel.seen = 0;
+    if (channel.taken == buffer->n) {
+        channel.taken = 0;
+        if (buffer->size > READ_SIZE * 16) {
+            buffer_release(buffer); /* a large line came by; most are small */
+        }
+        buffer_clear(buffer);
+    }
+    return true;
+}
+
+/* The end of the input ends the last line, too. */
+static PyObject *py_cut_rest(void)
+{
+    size_t n = channel.buffer.n - channel.taken;
+    PyObject *rest = n > 0 ? PyBytes_FromStringAndSize(
+                                 (const char *)channel.buffer.p + channel.taken, (Py_ssize_t)n)
+                           : NULL;
+    buffer_release(&channel.buffer);
+    channel.taken = channel.seen = 0;
+    return rest;
+}
+
+/*
+ * Until there is something to read. A signal that comes between Python's look for signals
+ * and the wait must end the wait: they are blocked from before the one until within the
+ * other. -> 0, -EINTR: a handler raised.
+ */
+static int py_wait(int fd)
+{
+    sigset_t all;
+    sigset_t before;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    (void)sigfillset(&all);
+    for (;;) {
+        (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+        if (PyErr_CheckSignals() != 0) {
+            (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+            return -EINTR;
+        }
+        PyThreadState *state = PyEval_SaveThread();
+        int count = ppoll(&ready, 1, NULL, &before);
+        int error = errno;
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+        PyEval_RestoreThread(state);
+        if (count >= 0 || error != EINTR) {
+            return 0; /* what else there may be, the read will say */
+        }
+    }
+}
+
+/* More bytes into the buffer. -> their number, 0: the end, -EAGAIN: look again, -errno. */
+static ssize_t py_read_more(int fd)
+{
+    if (py_wait(fd) != 0) {
+        return -EINTR;
+    }
+    if (!way_is(&channel.in, fd)) {
+        return -EAGAIN;
+    }
+    if (channel.taken > 0) {
+        buffer_drop_front(&channel.buffer, channel.taken);
+        channel.taken = 0;
+    }
+    buffer_reserve(&channel.buffer, READ_SIZE);
+    uint8_t *room = channel.buffer.p + channel.buffer.n;
+    PyThreadState *state = PyEval_SaveThread();
+    ssize_t n = read(fd, room, channel.buffer.size - channel.buffer.n);
+    int error = errno;
+    PyEval_RestoreThread(state);
+    if (n < 0) {
+        return error == EINTR || error == EBADF ? -EAGAIN : -error;
+    }
+    channel.buffer.n += (size_t)n;
+    return n == 0 && !way_is(&channel.in, fd) ? -EAGAIN : n;
+}
+
+int py_channel_read_line(PyObject **ret_line)
+{
+    PyObject *line = NULL;
+    while (!py_cut_line(&line)) {
+        if (py_resolve(&channel.in) != 0) {
+            channel.lost = true;
+            return -1;
+        }
+        ssize_t n = py_read_more(channel.in.fd);
+        if (n == -EINTR) {
+            return -1;
+        }
+        if (n == -ECONNRESET) {
+            n = 0; /* a socket's way to say that the host is gone */
+        }
+        if (n == 0) {
+            *ret_line = py_cut_rest();
+            return PyErr_Occurred() == NULL ? 0 : -1;
+        }
+        if (n < 0 && n != -EAGAIN) {
+            channel.lost = true;
+            errno = (int)-n;
+            (void)PyErr_SetFromErrno(PyExc_OSError);
+            return -1;
+        }
+    }
+    *ret_line = line;
+    return line != NULL ? 0 : -1;
+}
+
+bool channel_is_lost(void)
+{
+    return channel.lost;
+}
+
+/* ---- writing -------------------------------------------------------------------------- */
+
+/* Mending is for channel_write, whose caller lets one thread in at a time. */
+void py_channel_look(void)
+{
+    int fd = py_published_fd(&channel.out);
+    if (fd >= 0) {
+        channel.out.fd = fd;
+    } else {
+        channel.out.published = false;
+    }
+}
+
+int channel_write(const void *p, size_t n)
+{
+    const uint8_t *next = p;
+    while (n > 0) {
+        if (!way_mend(&channel.out)) {
+            return -EBADF;
+        }
+        ssize_t written = write(channel.out.fd, next, n);
+        if (written >= 0) {
+            next += written;
+            n -= (size_t)written;
+        } else if (errno == EAGAIN) {
+            struct pollfd room = {.fd = channel.out.fd, .events = POLLOUT};
+            (void)poll(&room, 1, -1);
+        } else if (errno != EINTR && errno != EBADF) {
+            return -errno;
+        }
+    }
+    return 0;
+}
+
+int py_channel_written(int error)
+{
+    if (error == -EBADF) {
+        return py_lost(&channel.out);
+    }
+    if (error != 0) {
+        errno = -error;
+        (void)PyErr_SetFromErrno(PyExc_OSError);
+        return -1;
+    }
+    return channel.out.published ? 0 : py_publish(&channel.out);
+}

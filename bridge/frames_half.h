@@ -1,0 +1,31 @@
+#ifndef BRIDGE_FRAMES_HALF_H
+#define BRIDGE_FRAMES_HALF_H
+
+/* The functions of the Python half that `einkorn frames` calls; their docstrings say more. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+enum frames_hook {
+    FRAMES_START,        /* (namespace, mode): once */
+    FRAMES_PARSE,        /* (bytes) -> what a line of JSON says */
+    FRAMES_HANDSHAKE,    /* (request) -> (accepted, frame) */
+    FRAMES_BEGIN,        /* (file, code): the source of a cell */
+    FRAMES_INSTALL_HOST, /* (namespace, mode): `host` and `openai4s` */
+    FRAMES_BEFORE_CELL,  /* (file) */
+    FRAMES_AFTER_CELL,   /* () -> dict: what the response says beside */
+    FRAMES_DESCRIBE,     /* (exception, file) -> (error, error_lineno, error_call) */
+    FRAMES_REPORT,       /* (exception) -> (name, text, lines): of a forked child */
+    FRAMES_CALL,         /* (call_id, method, args, cell_id) -> the text of a host_call */
+    FRAMES_INSPECT,      /* (limit) -> dict */
+    FRAMES_FINISH,       /* (): once, after the last request */
+    FRAMES_HOOKS
+};
+
+/* Imports them from this directory. -> 0, -1 with an exception. */
+int py_frames_half_load(const char *library);
+
+/* Borrowed; never NULL after load. */
+PyObject *frames_hook_b(enum frames_hook hook);
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * The host-call transaction: see frames_host_call.h. The lock is the published
+ * one, taken the way Python code takes it, so an interrupt ends the waiting. An
+ * answer that comes after its call was given up belongs to nobody: whoever reads
+ * it drops it (frames_post.c). Worker, any Python thread; owns the lock.
+ */
+
+#include "bridge/frames_host_call.h"
+
+#include <time.h>
+
+#include "bridge/forked.h"
+#include "bridge/frames_half.h"
+#include "bridge/frames_post.h"
+#include "bridge/frames_write.h"
+#include "bridge/py_compat.h"
+
+enum { DISCARD_MAX = 8 }; /* lines for nobody that one call bears */
+
+static struct {
+    PyObject *acquire;
+    PyObject *release;
+    unsigned long long count;
+} calls;
+
+int py_host_call_init(void)
+{
+    PyObject *module = PyImport_ImportModule("_thread");
+    PyObject *lock = module != NULL ? PyObject_CallMethod(module, "allocate_lock", NULL) : NULL;
+    int error = lock != NULL ? PySys_SetObject("_openai4s_host_call_lock", lock) : -1;
+    if (error == 0) {
+        calls.acquire = PyObject_GetAttrString(lock, "acquire");
+        calls.release = PyObject_GetAttrString(lock, "release");
+        error = calls.acquire != NULL && calls.release != NULL ? 0 : -1;
+    }
+    Py_XDECREF(module);
+    Py_XDECREF(lock);
+    return error;
+}
+
+/* The frame as text, into the buffer. -> 0, -1. */
+static int py_put_call(PyObject *call_id, PyObject *method, PyObject *args, PyObject *cell_id,
+                       struct buffer *line)
+{
+    struct buffer scratch = BUFFER_INIT;
+    struct slice utf8;
+    PyObject *text = PyObject_CallFunctionObjArgs(frames_hook_b(FRAMES_CALL), call_id, method, args,
+                                                  cell_id, NULL);
+    int error = text != NULL ? py_text_utf8(text, &scratch, &utf8) : -1;
+    if (error == 0 && utf8.n > FRAME_CALL_MAX) {
+        PyErr_Format(PyExc_ValueError,
+                     "host call '%S' payload is %zu bytes, exceeding the 15MB wire cap (the host "
+                     "rejects oversized frames)",
+                     method, utf8.n);
+        error = -1;
+    }
+    if (error == 0) {
+        buffer_put_slice(line, utf8);
+    }
+    buffer_release(&scratch);
+    Py_XDECREF(text);
+    return error;
+}
+
+/* What an answer with our id says. -> 0: it is an acknowledgement, go on; else -1 or 1. */
+static int py_read_answer(PyObject *method, PyObject *answer, PyObject **ret_data)
+{
+    PyObject *type_b = PyDict_GetItemString(answer, "type");
+    PyObject *error_b = PyDict_GetItemString(answer, "error");
+    PyObject *data_b = PyDict_GetItemString(answer, "data");
+    if (type_b != NULL && PyUnicode_Check(type_b) &&
+        PyUnicode_CompareWithASCIIString(type_b, "host_ack") == 0) {
+        return 0;
+    }
+    if (error_b != NULL && error_b != Py_None) {
+        PyErr_Format(PyExc_RuntimeError, "host.%S error: %S", method, error_b);
+        return -1;
+    }
+    *ret_data = Py_NewRef(data_b != NULL ? data_b : Py_None);
+    return 1;
+}
+
+static bool py_has_id(PyObject *answer, PyObject *call_id)
+{
+    PyObject *id_b = PyDict_GetItemString(answer, "id");
+    return id_b != NULL && PyUnicode_Check(id_b) && PyUnicode_Compare(id_b, call_id) == 0;
+}
+
+static PyObject *py_wait(PyObject *call_id, PyObject *method)
+{
+    PyObject *data = NULL;
+    int discarded = 0;
+    int done = 0;
+    while (done == 0) {
+        PyObject *answer = NULL;
+        int kind = py_post_answer(&answer);
+        if (kind < 0) {
+            return NULL;
+        }
+        if (kind == POST_END) {
+            PyErr_SetString(PyExc_RuntimeError, "host channel closed during host_call");
+            return NULL;
+        }
+        if (answer != NULL && py_has_id(answer, call_id)) {
+            done = py_read_answer(method, answer, &data);
+        } else if (++discarded > DISCARD_MAX) {
+            PyErr_Format(PyExc_RuntimeError,
+                         "host.%S: protocol desync, too many out-of-order frames", method);
+            done = -1;
+        }
+        Py_XDECREF(answer);
+    }
+    return data;
+}
+
+/* With the lock. */
+static PyObject *py_transact(PyObject *call_id, PyObject *method, struct buffer *line)
+{
+    PyObject *data = NULL;
+    if (py_post_expect(call_id) == 0 && py_frame_send(line) == 0) {
+        data = py_wait(call_id, method);
+    }
+    py_post_forget();
+    return data;
+}
+
+/* An exception that is set stays set. */
+static void py_release(void)
+{
+    PyObject *problem = py_exception_take();
+    PyObject *done = PyObject_CallNoArgs(calls.release);
+    PyErr_Clear(); /* a cell released it: so be it */
+    Py_XDECREF(done);
+    if (problem != NULL) {
+        PyErr_SetObject((PyObject *)Py_TYPE(problem), problem);
+        Py_DECREF(problem);
+    }
+}
+
+PyObject *py_host_call(PyObject *method, PyObject *args, PyObject *cell_id)
+{
+    struct buffer line = BUFFER_INIT;
+    PyObject *data = NULL;
+    if (forked_is_child()) {
+        PyErr_SetString(PyExc_RuntimeError, "a forked child has no connection to the host");
+        return NULL;
+    }
+    calls.count++;
+    PyObject *call_id = PyUnicode_FromFormat("hc-%lld-%llu", (long long)time(NULL), calls.count);
+    if (call_id != NULL && py_put_call(call_id, method, args, cell_id, &line) == 0) {
+        PyObject *got = PyObject_CallNoArgs(calls.acquire);
+        if (got != NULL) {
+            data = py_transact(call_id, method, &line);
+            py_release();
+        }
+        Py_XDECREF(got);
+    }
+    buffer_release(&line);
+    Py_XDECREF(call_id);
+    return data;
+}

@@ -1,0 +1,243 @@
+/*
+ * Sorts the lines: see frames_post.h. Whoever waits first reads; the other
+ * sleeps until it is given a line or the reading. All here is under the GIL,
+ * which is let go only in the two waits. A line that is for nobody counts against the
+ * host call that waits, which gives up after some: while no request is awaited,
+ * that is where the host's mistakes are found. Worker, any Python thread; owns
+ * the lines that wait.
+ */
+
+#include "bridge/frames_post.h"
+
+#include <stdbool.h>
+
+#include "bridge/frames_channel.h"
+#include "bridge/gate.h"
+
+/* A line that has come: `object` is NULL unless it is POST_OBJECT. */
+struct piece {
+    int kind;
+    PyObject *object;
+};
+
+struct waiter {
+    PyObject *queue; /* list of (kind, object) */
+    PyThread_type_lock wake;
+    bool waits;  /* within py_take */
+    bool sleeps; /* and lets the other read */
+};
+
+static struct {
+    PyObject *parse;
+    PyObject *call_id; /* of the host call that waits, or NULL */
+    struct waiter loop;
+    struct waiter call;
+    bool reads; /* one of them reads */
+    bool ended; /* there is nothing more to read */
+} post;
+
+static int py_waiter_init(struct waiter *self)
+{
+    self->queue = PyList_New(0);
+    self->wake = PyThread_allocate_lock();
+    if (self->wake == NULL) {
+        (void)PyErr_NoMemory();
+        return -1;
+    }
+    (void)PyThread_acquire_lock(self->wake, NOWAIT_LOCK);
+    return self->queue != NULL ? 0 : -1;
+}
+
+int py_post_init(PyObject *parse)
+{
+    post.parse = Py_NewRef(parse);
+    return py_waiter_init(&post.loop) == 0 ? py_waiter_init(&post.call) : -1;
+}
+
+/* ---- sleeping -------------------------------------------------------------------------- */
+
+static void waiter_wake(struct waiter *self)
+{
+    if (self->sleeps) {
+        self->sleeps = false;
+        PyThread_release_lock(self->wake);
+    }
+}
+
+/* Until the other wakes us. -> 0, -1: a signal's handler raised. */
+static int py_sleep(struct waiter *self)
+{
+    int error = 0;
+    self->sleeps = true;
+    while (self->sleeps && error == 0) {
+        PyThreadState *state = PyEval_SaveThread();
+        PyLockStatus status = PyThread_acquire_lock_timed(self->wake, -1, /* intr_flag= */ 1);
+        PyEval_RestoreThread(state);
+        if (status != PY_LOCK_ACQUIRED) {
+            error = PyErr_CheckSignals();
+        }
+    }
+    if (error != 0 && !self->sleeps) { /* woken all the same */
+        (void)PyThread_acquire_lock(self->wake, NOWAIT_LOCK);
+    }
+    self->sleeps = false;
+    return error;
+}
+
+/* ---- whose is it --------------------------------------------------------------------------- */
+
+static bool py_is(PyObject *object, const char *text)
+{
+    return object != NULL && PyUnicode_Check(object) &&
+           PyUnicode_CompareWithASCIIString(object, text) == 0;
+}
+
+/* What the loop serves, as opposed to an answer. A request may leave its type out. */
+static bool py_is_request(PyObject *object)
+{
+    static const char *const types[] = {"execute", "inspect_variables", "shutdown", "initialize"};
+    PyObject *type_b = PyDict_GetItemString(object, "type");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (py_is(type_b, types[i])) {
+            return true;
+        }
+    }
+    return type_b == NULL && PyDict_GetItemString(object, "code") != NULL;
+}
+
+static bool py_is_answer(PyObject *object)
+{
+    PyObject *id_b = PyDict_GetItemString(object, "id");
+    int same = id_b != NULL && PyUnicode_Check(id_b) ? PyUnicode_Compare(id_b, post.call_id) : 1;
+    PyErr_Clear();
+    return same == 0;
+}
+
+static struct waiter *py_owner(const struct piece *piece)
+{
+    if (post.call_id == NULL) {
+        return &post.loop;
+    }
+    if (piece->object == NULL) {
+        return post.loop.waits ? &post.loop : &post.call; /* a spoilt request, or answer? */
+    }
+    return py_is_request(piece->object) && !py_is_answer(piece->object) ? &post.loop : &post.call;
+}
+
+static int py_file(const struct piece *piece)
+{
+    struct waiter *owner = py_owner(piece);
+    PyObject *item =
+        Py_BuildValue("(iO)", piece->kind, piece->object != NULL ? piece->object : Py_None);
+    int error = item != NULL ? PyList_Append(owner->queue, item) : -1;
+    Py_XDECREF(item);
+    waiter_wake(owner);
+    return error;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+static int py_parse(PyObject *line, struct piece *ret_piece)
+{
+    PyObject *object = py_gate_hold(post.parse, line); /* a request must not be lost */
+    if (object != NULL && PyDict_Check(object)) {
+        *ret_piece = (struct piece){POST_OBJECT, object};
+        return 0;
+    }
+    if (object == NULL && !PyErr_ExceptionMatches(PyExc_ValueError) &&
+        !PyErr_ExceptionMatches(PyExc_RecursionError) &&
+        !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        return -1;
+    }
+    PyErr_Clear();
+    *ret_piece = (struct piece){object != NULL ? POST_NO_OBJECT : POST_BAD, NULL};
+    Py_XDECREF(object);
+    return 0;
+}
+
+static bool py_is_blank(PyObject *line)
+{
+    char *p = NULL;
+    Py_ssize_t n = 0;
+    if (PyBytes_AsStringAndSize(line, &p, &n) != 0) {
+        PyErr_Clear();
+        return true;
+    }
+    while (n > 0 && (*p == ' ' || (*p >= '\t' && *p <= '\r'))) {
+        p++;
+        n--;
+    }
+    return n == 0;
+}
+
+/* One line, into its owner's queue. */
+static int py_read_one(void)
+{
+    PyObject *line = NULL;
+    struct piece piece = {POST_BAD, NULL};
+    post.reads = true; /* until the line is filed: the next one must not come before it */
+    int error = py_channel_read_line(&line);
+    if (error == 0 && line == NULL) {
+        post.ended = true;
+    }
+    if (error == 0 && line != NULL && !py_is_blank(line)) {
+        error = py_parse(line, &piece);
+        if (error == 0) {
+            error = py_file(&piece);
+        }
+    }
+    post.reads = false;
+    Py_XDECREF(line);
+    Py_XDECREF(piece.object);
+    return error;
+}
+
+/* From the front of the queue. -> its kind. */
+static int py_pop(struct waiter *self, PyObject **ret_object)
+{
+    PyObject *item_b = PyList_GetItem(self->queue, 0);
+    PyObject *object_b = PyTuple_GetItem(item_b, 1);
+    int kind = (int)PyLong_AsLong(PyTuple_GetItem(item_b, 0));
+    *ret_object = kind == POST_OBJECT ? Py_NewRef(object_b) : NULL;
+    return PyList_SetSlice(self->queue, 0, 1, NULL) == 0 ? kind : -1;
+}
+
+static int py_take(struct waiter *self, struct waiter *other, PyObject **ret_object)
+{
+    int error = 0;
+    self->waits = true;
+    while (error == 0 && PyList_Size(self->queue) == 0 && !post.ended) {
+        error = post.reads ? py_sleep(self) : py_read_one();
+    }
+    self->waits = false;
+    waiter_wake(other); /* whatever has happened here: somebody must read */
+    if (error != 0) {
+        return -1;
+    }
+    if (PyList_Size(self->queue) > 0) {
+        return py_pop(self, ret_object);
+    }
+    *ret_object = NULL;
+    return POST_END;
+}
+
+int py_post_next(PyObject **ret_object)
+{
+    return py_take(&post.loop, &post.call, ret_object);
+}
+
+int py_post_answer(PyObject **ret_object)
+{
+    return py_take(&post.call, &post.loop, ret_object);
+}
+
+int py_post_expect(PyObject *call_id)
+{
+    post.call_id = Py_NewRef(call_id);
+    return PyList_SetSlice(post.call.queue, 0, PyList_Size(post.call.queue), NULL);
+}
+
+void py_post_forget(void)
+{
+    Py_CLEAR(post.call_id);
+}

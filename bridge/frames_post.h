@@ -1,0 +1,39 @@
+#ifndef BRIDGE_FRAMES_POST_H
+#define BRIDGE_FRAMES_POST_H
+
+/*
+ * Who gets which line. Two may wait for the host at the same time: the request
+ * loop, and a host call of any thread. One of them reads, and what is not for
+ * it is kept for the other, so neither takes the other's.
+ */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+enum post_kind {
+    POST_END,       /* the host is gone */
+    POST_BAD,       /* not JSON */
+    POST_NO_OBJECT, /* JSON, but no object */
+    POST_OBJECT,
+};
+
+/* `parse(bytes)` gives what a line says, or raises ValueError or RecursionError. -> 0, -1. */
+int py_post_init(PyObject *parse);
+
+/*
+ * The next line for the request loop: the object if it is one, else NULL. Main thread.
+ * -> enum post_kind, or -1: a signal's handler raised, or the way in is lost.
+ */
+int py_post_next(PyObject **ret_object);
+
+/*
+ * A host call begins and ends: between the two, lines with its id are for it, and so are
+ * those that are for nobody. One at a time; the caller has the host-call lock.
+ */
+int py_post_expect(PyObject *call_id);
+void py_post_forget(void);
+
+/* The next line for the host call: as py_post_next. */
+int py_post_answer(PyObject **ret_object);
+
+#endif

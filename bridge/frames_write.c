@@ -1,0 +1,216 @@
+/*
+ * Writes frames: see frames_write.h. Two locks stand before the wire. Ours is a
+ * plain one, held over nothing but the writing itself, where no Python code can
+ * run, so no finalizer, handler or exception of a cell's comes between. The
+ * published one, sys._openai4s_protocol_lock, is for others who speak the
+ * protocol; a cell that takes it and never gives it back holds each frame up for
+ * a moment, not for ever.
+ *
+ * Interrupts need no care here: Python's handlers run between the steps of
+ * Python code, and there are none. Worker, any Python thread; owns the locks.
+ */
+
+#include "bridge/frames_write.h"
+
+#include <stdarg.h>
+#include <time.h>
+
+#include "bridge/forked.h"
+#include "bridge/frames_channel.h"
+#include "bridge/json_text.h"
+#include "bridge/py_json.h"
+
+enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 1000000 }; /* a second */
+
+static struct {
+    PyThread_type_lock own;
+    PyObject *acquire; /* of the published lock */
+    PyObject *release;
+} writing;
+
+int py_frames_write_init(void)
+{
+    writing.own = PyThread_allocate_lock();
+    PyObject *module = writing.own != NULL ? PyImport_ImportModule("_thread") : PyErr_NoMemory();
+    PyObject *lock = module != NULL ? PyObject_CallMethod(module, "allocate_lock", NULL) : NULL;
+    int error = lock != NULL ? PySys_SetObject("_openai4s_protocol_lock", lock) : -1;
+    if (error == 0) {
+        writing.acquire = PyObject_GetAttrString(lock, "acquire");
+        writing.release = PyObject_GetAttrString(lock, "release");
+        error = writing.acquire != NULL && writing.release != NULL ? 0 : -1;
+    }
+    Py_XDECREF(module);
+    Py_XDECREF(lock);
+    return error;
+}
+
+/* -> true: we have it. Never waits in Python, where a signal's handler would run. */
+static bool py_try_published(void)
+{
+    PyObject *got = PyObject_CallFunctionObjArgs(writing.acquire, Py_False, NULL);
+    bool has = got == Py_True;
+    Py_XDECREF(got);
+    PyErr_Clear();
+    return has;
+}
+
+static bool py_take_published(void)
+{
+    const struct timespec pause = {0, LOCK_PAUSE_NS};
+    bool has = py_try_published();
+    for (int i = 0; i < LOCK_TRIES && !has; i++) {
+        PyThreadState *state = PyEval_SaveThread();
+        (void)nanosleep(&pause, NULL);
+        PyEval_RestoreThread(state);
+        has = py_try_published();
+    }
+    return has;
+}
+
+static void py_give_published(bool has)
+{
+    PyObject *done = has ? PyObject_CallNoArgs(writing.release) : NULL;
+    Py_XDECREF(done);
+    PyErr_Clear();
+}
+
+static int write_locked(const struct buffer *line)
+{
+    (void)PyThread_acquire_lock(writing.own, WAIT_LOCK);
+    int error = channel_write(line->p, line->n);
+    PyThread_release_lock(writing.own);
+    return error;
+}
+
+int py_frame_send(struct buffer *line)
+{
+    if (forked_is_child()) {
+        return 0;
+    }
+    buffer_put_char(line, '\n');
+    py_channel_look();
+    bool has = py_take_published();
+    PyThreadState *state = PyEval_SaveThread();
+    int error = write_locked(line);
+    PyEval_RestoreThread(state);
+    py_give_published(has);
+    return py_channel_written(error);
+}
+
+/* ---- frames that are replaced ------------------------------------------------------ */
+
+/* A member of the frame, or NULL. Borrowed. */
+static PyObject *py_member_b(PyObject *frame, const char *name)
+{
+    return PyDict_GetItemString(frame, name);
+}
+
+static bool py_is_text(PyObject *value, const char *text)
+{
+    return value != NULL && PyUnicode_Check(value) &&
+           PyUnicode_CompareWithASCIIString(value, text) == 0;
+}
+
+/* What stands in the frame's place says why, and answers for what the host waits for. */
+static PyObject *py_replacement(PyObject *frame, PyObject *why)
+{
+    PyObject *id_b = py_member_b(frame, "id");
+    PyObject *interrupted_b = py_member_b(frame, "interrupted");
+    if (!py_is_text(py_member_b(frame, "type"), "response") || id_b == NULL ||
+        PyObject_IsTrue(id_b) <= 0) {
+        return Py_BuildValue("{s:s,s:O}", "type", "log", "msg", why);
+    }
+    bool interrupted = interrupted_b == Py_True;
+    return Py_BuildValue("{s:s,s:O,s:s,s:s,s:O,s:O}", "type", "response", "id", id_b, "stdout", "",
+                         "stderr", "", "error", why, "interrupted",
+                         interrupted ? Py_True : Py_False);
+}
+
+/* 'response', as Python shows it. */
+static PyObject *py_type_shown(PyObject *frame)
+{
+    PyObject *type_b = py_member_b(frame, "type");
+    return type_b != NULL ? PyObject_Repr(type_b) : PyUnicode_FromString("'unknown'");
+}
+
+static PyObject *py_too_big(PyObject *frame)
+{
+    PyObject *type = py_type_shown(frame);
+    PyObject *why = type != NULL
+                        ? PyUnicode_FromFormat("kernel dropped an oversized %U frame (>%d bytes)",
+                                               type, FRAME_MAX)
+                        : NULL;
+    Py_XDECREF(type);
+    return why;
+}
+
+static PyObject *py_not_json(PyObject *frame)
+{
+    PyObject *problem = py_exception_take();
+    PyObject *class = PyType_GetName(Py_TYPE(problem));
+    PyObject *type = py_type_shown(frame);
+    PyObject *why =
+        class != NULL && type != NULL
+            ? PyUnicode_FromFormat("kernel dropped a %U frame that is no JSON (%U)", type, class)
+            : NULL;
+    Py_XDECREF(problem);
+    Py_XDECREF(class);
+    Py_XDECREF(type);
+    return why;
+}
+
+static int py_replace(PyObject *frame, PyObject *why, struct buffer *line)
+{
+    PyObject *replacement = why != NULL ? py_replacement(frame, why) : NULL;
+    buffer_clear(line);
+    int error = replacement != NULL ? py_json_put(line, replacement) : -1;
+    Py_XDECREF(replacement);
+    Py_XDECREF(why);
+    return error;
+}
+
+int py_frame_write(PyObject *frame)
+{
+    struct buffer line = BUFFER_INIT;
+    int error = py_json_put(&line, frame);
+    if (error != 0) {
+        error = py_replace(frame, py_not_json(frame), &line);
+    } else if (line.n >= FRAME_MAX) {
+        error = py_replace(frame, py_too_big(frame), &line);
+    }
+    if (error == 0) {
+        error = py_frame_send(&line);
+    }
+    buffer_release(&line);
+    return error;
+}
+
+int py_frame_say(PyObject *cell_id, PyObject *text)
+{
+    struct buffer line = BUFFER_INIT;
+    buffer_put_text(&line, "{\"type\":\"stdout_chunk\",\"id\":");
+    int error = py_json_put(&line, cell_id);
+    buffer_put_text(&line, ",\"text\":");
+    if (error == 0) {
+        error = py_json_put(&line, text);
+    }
+    buffer_put_char(&line, '}');
+    if (error == 0) {
+        error = py_frame_send(&line);
+    }
+    buffer_release(&line);
+    return error;
+}
+
+int py_frame_log(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    PyObject *text = PyUnicode_FromFormatV(format, args);
+    va_end(args);
+    PyObject *frame = text != NULL ? Py_BuildValue("{s:s,s:O}", "type", "log", "msg", text) : NULL;
+    int error = frame != NULL ? py_frame_write(frame) : -1;
+    Py_XDECREF(text);
+    Py_XDECREF(frame);
+    return error;
+}

@@ -1,0 +1,135 @@
+"""The functions that the runner calls in a worker of ``einkorn frames``.
+
+C looks them up once by name (bridge/frames_half.c) and says in bridge/frames_cell.c when it calls
+which.  All run on the main thread unless said otherwise, and with interrupts held or owed, but for
+``describe``.  What a hook raises is never the cell's error: it goes into a ``log`` frame, or the
+request is refused.  Those that other modules of this package fill:
+
+initialize(key)               32 bytes, once, before the first cell: arm the audit hooks
+install_host(namespace, mode) put ``host`` and ``openai4s`` there; called before a cell as long as
+                              there is no ``host``, and never in the mode "jupyter"
+before_cell(file)             the last thing before a cell's code is compiled as ``file``
+after_cell()                  when it is over; returns what the response says beside: "guards"
+                              (dict), "files_read" (list), and more keys if there is more
+inspect_variables(limit)      "variables" (list), "truncated" (bool), "limit"
+
+They find the cell by ``_einkorn.cell_id()`` and ``_einkorn.cell_origin()``, the namespace in
+``NAMESPACE``, the mode in ``MODE``; they call the host by ``_einkorn.host_call(method, args)``.
+"""
+
+import sys
+
+import _einkorn
+
+from . import requests, sources
+
+__all__ = [
+    "after_cell",
+    "before_cell",
+    "begin",
+    "call",
+    "describe",
+    "finish",
+    "handshake",
+    "inspect_variables",
+    "install_host",
+    "parse",
+    "report",
+    "start",
+]
+
+NAMESPACE = {}  # of the cells
+MODE = "repl"  # OPENAI4S_KERNEL_MODE as it was when the process began
+
+parse = requests.parse
+call = requests.call
+begin = sources.add
+
+
+def start(namespace, mode):
+    """Take over the cells' ``namespace`` (dict) and the ``mode`` of the kernel."""
+    global NAMESPACE, MODE
+    NAMESPACE, MODE = namespace, mode
+    sources.install()
+
+
+def handshake(request):
+    """Return whether the first request (None: it is no object) is good, and the answer to it."""
+    request = request if type(request) is dict else {}
+    identity = request.get("id", "unknown")
+    key = request.get("skill_attestation_key")
+    if request.get("type") != "initialize" or type(key) is not str:
+        return False, _refusal(identity, "missing manager attestation handshake")
+    try:
+        key = bytes.fromhex(key)
+    except ValueError:
+        key = b""
+    if len(key) != 32 or not _initialize(key):
+        return False, _refusal(identity, "invalid manager attestation handshake")
+    return True, {"type": "initialized", "id": identity}
+
+
+def _refusal(identity, text):
+    return {"type": "initialization_error", "id": identity, "error": text}
+
+
+def _initialize(key):
+    try:
+        initialize(key)
+        return True
+    except Exception as error:
+        _einkorn.write_frame({"type": "log", "msg": f"audit hook unavailable: {error}"})
+        return False
+
+
+def initialize(key):
+    """Arm what the manager's ``key`` is for.  So far nothing is: any key is accepted."""
+
+
+class _Host:
+    """What cells have of a host so far: the raw call."""
+
+    def _call(self, method, args):
+        return _einkorn.host_call(method, args)
+
+
+def install_host(namespace, mode):
+    """Put the host object into ``namespace``.  So far it has ``_call`` only, in every mode."""
+    namespace["host"] = namespace["openai4s"] = _Host()
+
+
+def before_cell(file):
+    """Begin to gather the facts of a cell.  So far there are none."""
+
+
+def after_cell():
+    """Return the facts of the cell that is over.  So far they are empty."""
+    return {"guards": {}, "files_read": []}
+
+
+def inspect_variables(limit):
+    """Return what a variables_response says.  So far no variable is looked at."""
+    return {"variables": [], "truncated": False, "limit": limit}
+
+
+def describe(error, file):
+    """Return (text, error_lineno, error_call) of what the cell compiled as ``file`` has raised."""
+    from . import errors  # traceback is not loaded at start
+
+    return errors.describe(error, file)
+
+
+def report(error):
+    """Return (class name, text, lines) of what ended a forked child."""
+    from . import errors
+
+    text = errors.describe(error, "")[0]
+    return type(error).__name__, "", text.rstrip("\n").split("\n")
+
+
+def finish():
+    """End the session: what follows is the interpreter's own end, with the atexit handlers."""
+    if "threading" in sys.modules:
+        from ..ending import join_threads
+
+        join_threads(sys.modules["threading"])
