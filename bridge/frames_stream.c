@@ -28,11 +28,40 @@ static struct {
     PyObject *write; /* _io.StringIO.write */
     PyObject *getvalue;
     Py_ssize_t base_size;
+    PyThread_type_lock lock; /* over one write to a stdout: see stream_lock */
+    unsigned long owner;     /* the thread that has it; 0: nobody */
 } types;
 
 static struct extra *extra_of(PyObject *self)
 {
     return (struct extra *)(void *)((char *)self + types.base_size);
+}
+
+/*
+ * What threads write must reach the host in the order in which it is kept. A finalizer
+ * that prints in the midst of its own thread's write goes on without. -> false: it does.
+ */
+static bool stream_lock(void)
+{
+    unsigned long self = PyThread_get_thread_ident();
+    if (types.owner == self) {
+        return false;
+    }
+    if (PyThread_acquire_lock(types.lock, NOWAIT_LOCK) == 0) {
+        PyThreadState *state = PyEval_SaveThread();
+        (void)PyThread_acquire_lock(types.lock, WAIT_LOCK);
+        PyEval_RestoreThread(state);
+    }
+    types.owner = self;
+    return true;
+}
+
+static void stream_unlock(bool has)
+{
+    if (has) {
+        types.owner = 0;
+        PyThread_release_lock(types.lock);
+    }
 }
 
 /* Whole lines, to fd 1 or 2: a forked child has no host. */
@@ -107,6 +136,17 @@ static int py_write_some(PyObject *self, PyObject *text, Py_ssize_t length)
     return is_first_cut ? py_say_marker(extra->chunks_of) : 0;
 }
 
+static int py_write_in_order(PyObject *self, PyObject *text, Py_ssize_t length)
+{
+    if (extra_of(self)->chunks_of == NULL) {
+        return py_write_some(self, text, length);
+    }
+    bool has = stream_lock();
+    int error = py_write_some(self, text, length);
+    stream_unlock(has);
+    return error;
+}
+
 /* The length handed over, never that kept: a short count would be a failed write to others. */
 static PyObject *py_write(PyObject *self, PyObject *text)
 {
@@ -115,7 +155,7 @@ static PyObject *py_write(PyObject *self, PyObject *text)
     }
     Py_ssize_t length = PyUnicode_GetLength(text);
     int error = forked_is_child() ? py_say_in_child(extra_of(self), text)
-                                  : py_write_some(self, text, length);
+                                  : py_write_in_order(self, text, length);
     return error == 0 ? PyLong_FromSsize_t(length) : NULL;
 }
 
@@ -183,7 +223,8 @@ int py_frames_stream_init(void)
     PyObject *io = PyImport_ImportModule("_io");
     PyObject *base = io != NULL ? PyObject_GetAttrString(io, "StringIO") : NULL;
     int error = -1;
-    if (base != NULL) {
+    types.lock = PyThread_allocate_lock();
+    if (base != NULL && types.lock != NULL) {
         types.write = PyObject_GetAttrString(base, "write");
         types.getvalue = PyObject_GetAttrString(base, "getvalue");
         error = types.write != NULL && types.getvalue != NULL ? py_make_type(base) : -1;

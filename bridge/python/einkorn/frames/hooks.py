@@ -43,7 +43,6 @@ MODE = "repl"  # OPENAI4S_KERNEL_MODE as it was when the process began
 
 parse = requests.parse
 call = requests.call
-begin = sources.add
 
 
 def start(namespace, mode):
@@ -110,6 +109,13 @@ def after_cell():
 def inspect_variables(limit):
     """Return what a variables_response says.  So far no variable is looked at."""
     return {"variables": [], "truncated": False, "limit": limit}
+
+
+def begin(file, code):
+    """Begin the cell with the text ``code``, which is compiled as ``file``."""
+    sources.add(file, code)
+    if getattr(sys.stdin, "closed", True):  # exit() closes it; the next cell finds its end again
+        sys.stdin = open(0, closefd=False)
 
 
 def describe(error, file):
