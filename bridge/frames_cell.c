@@ -256,17 +256,16 @@ static PyObject *py_describe(const struct run *self, bool *ret_interrupted)
     PyObject *facts = NULL;
     *ret_interrupted = py_was_interrupted(self->problem);
     if (!*ret_interrupted) {
+        bool before = gate_was_raised();
         gate_arm();
         facts = PyObject_CallFunctionObjArgs(frames_hook_b(FRAMES_DESCRIBE), self->problem,
                                              self->file, NULL);
-        if (py_gate_disarm() != 0 || (facts == NULL && gate_was_raised() &&
-                                      PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))) {
-            Py_CLEAR(facts);
-            PyErr_Clear();
-            *ret_interrupted = true;
-        }
+        /* traceback swallows what a __str__ raises, but what came has come */
+        *ret_interrupted = py_gate_disarm() != 0 || (gate_was_raised() && !before);
+        PyErr_Clear();
     }
     if (*ret_interrupted) {
+        Py_XDECREF(facts);
         return Py_BuildValue("(sOO)", "Interrupted", Py_None, Py_None);
     }
     if (facts == NULL || !PyTuple_Check(facts) || PyTuple_Size(facts) != 3) {
@@ -290,6 +289,15 @@ static PyObject *py_text_of(PyObject *stream)
         text = PyUnicode_FromString("");
     }
     return text;
+}
+
+/* Whatever the cell has made of SIGINT, an idle worker survives it. */
+static void py_disarm(void)
+{
+    (void)py_gate_request(0);
+    if (py_gate_set_again() != 0) {
+        PyErr_Clear(); /* it was told of at the cell's begin */
+    }
 }
 
 /* Its ten keys; `description` is taken. */
@@ -378,12 +386,12 @@ int py_frames_cell_run(PyObject *code, PyObject *id, PyObject *origin)
     if (error == 0) {
         error = py_run_with_streams(&run);
     }
+    PyObject *description = error == 0 ? py_describe(&run, &interrupted) : NULL;
+    py_disarm();
     if (error == 0) {
-        PyObject *description = py_describe(&run, &interrupted);
         run.facts = py_try_hook(FRAMES_AFTER_CELL, "facts unavailable", NULL, NULL);
         error = py_send(py_response(&run, description, interrupted));
     }
-    (void)py_gate_request(0);
     channel_mend_standard();
     Py_XDECREF(run.file);
     Py_XDECREF(run.out);
