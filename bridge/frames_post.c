@@ -137,22 +137,16 @@ static int py_file(const struct piece *piece)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-static int py_parse(PyObject *line, struct piece *ret_piece)
+/* Whatever is wrong with a line, or with us, its sender has to hear of it. */
+static struct piece py_parse(PyObject *line)
 {
     PyObject *object = py_gate_hold(post.parse, line); /* a request must not be lost */
     if (object != NULL && PyDict_Check(object)) {
-        *ret_piece = (struct piece){POST_OBJECT, object};
-        return 0;
-    }
-    if (object == NULL && !PyErr_ExceptionMatches(PyExc_ValueError) &&
-        !PyErr_ExceptionMatches(PyExc_RecursionError) &&
-        !PyErr_ExceptionMatches(PyExc_MemoryError)) {
-        return -1;
+        return (struct piece){POST_OBJECT, object};
     }
     PyErr_Clear();
-    *ret_piece = (struct piece){object != NULL ? POST_NO_OBJECT : POST_BAD, NULL};
     Py_XDECREF(object);
-    return 0;
+    return (struct piece){object != NULL ? POST_NO_OBJECT : POST_BAD, NULL};
 }
 
 static bool py_is_blank(PyObject *line)
@@ -181,10 +175,8 @@ static int py_read_one(void)
         post.ended = true;
     }
     if (error == 0 && line != NULL && !py_is_blank(line)) {
-        error = py_parse(line, &piece);
-        if (error == 0) {
-            error = py_file(&piece);
-        }
+        piece = py_parse(line);
+        error = py_file(&piece);
     }
     post.reads = false;
     Py_XDECREF(line);

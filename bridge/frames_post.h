@@ -17,7 +17,7 @@ enum post_kind {
     POST_OBJECT,
 };
 
-/* `parse(bytes)` gives what a line says, or raises ValueError or RecursionError. -> 0, -1. */
+/* `parse(bytes)` gives what a line says, or raises: the line is not JSON. -> 0, -1. */
 int py_post_init(PyObject *parse);
 
 /*

@@ -18,7 +18,7 @@ import time
 
 EINKORN = os.environ["EINKORN"]
 KEY = "5a" * 32
-DEADLINE = 40
+DEADLINE = 30
 MARKER = "\n...(truncated at 1000000 characters)"
 RESPONSE_KEYS = {
     "type",

@@ -32,7 +32,7 @@ def parse(line):
     text = line.decode("utf-8", "surrogatepass").strip(_SPACE)
     try:
         value, end = _scan(text, 0)
-    except StopIteration:
+    except (StopIteration, SystemError, ValueError):  # SystemError: json.decoder is not there
         raise ValueError("no JSON value") from None
     if end != len(text):
         raise ValueError("more than one JSON value")
