@@ -100,7 +100,7 @@ static void py_set_member(PyObject **member, PyObject *value)
 /* ---- before ------------------------------------------------------------------------- */
 
 /* A cell that cannot be interrupted looks like a slow one: somebody has to say so. */
-static void py_arm(void)
+void py_frames_cell_arm(void)
 {
     if (py_gate_request(cells.count) == 0 && py_gate_set_again() == 0) {
         return;
@@ -381,7 +381,7 @@ int py_frames_cell_run(PyObject *code, PyObject *id, PyObject *origin)
     cells.count++;
     py_set_member(&cells.id, id);
     py_set_member(&cells.origin, origin);
-    py_arm();
+    py_frames_cell_arm();
     int error = py_prepare(&run);
     if (error == 0) {
         error = py_run_with_streams(&run);

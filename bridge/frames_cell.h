@@ -25,6 +25,12 @@ PyObject *frames_cell_id_b(void);
 PyObject *frames_cell_origin_b(void);
 
 /*
+ * Arms SIGINT for the cell that begins; where that is refused, which it is on any thread
+ * but the main one, a `log` says that the cell cannot be interrupted. Never fails.
+ */
+void py_frames_cell_arm(void);
+
+/*
  * Runs it and sends its response; what it raises is in there. In a forked child that runs
  * out of its cell it does not return. -> 0, -1 with an exception: there is no response.
  */
