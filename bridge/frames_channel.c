@@ -275,10 +275,12 @@ int py_channel_open_socket(int fd)
 static bool py_cut_line(PyObject **ret_line)
 {
     struct buffer *buffer = &channel.buffer;
-    const uint8_t *start = buffer->p + channel.taken;
     size_t n = buffer->n - channel.taken;
-    const uint8_t *end =
-        n > channel.seen ? memchr(start + channel.seen, '\n', n - channel.seen) : NULL;
+    if (n == channel.seen) {
+        return false;
+    }
+    const uint8_t *start = buffer->p + channel.taken;
+    const uint8_t *end = memchr(start + channel.seen, '\n', n - channel.seen);
     if (end == NULL) {
         channel.seen = n;
         return false;
