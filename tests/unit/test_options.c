@@ -283,6 +283,16 @@ Test(options, more_variables_than_there_is_room_for_are_refused)
     EXPECT_TEXT(error, "--env: more than 64 variables");
 }
 
+Test(options, frames_is_a_command)
+{
+    cr_assert(eq(int, PARSE("frames"), 0));
+    cr_expect(eq(int, (int)options.command, COMMAND_FRAMES));
+    cr_expect(options.python == NULL && options.libpython == NULL);
+    cr_assert(eq(int, PARSE("frames", "--python", "/p", "--libpython=/l"), 0));
+    cr_expect(eq(str, (char *)options.python, "/p"));
+    cr_expect(eq(str, (char *)options.libpython, "/l"));
+}
+
 Test(options, uninstall_and_doctor_are_commands)
 {
     cr_assert(eq(int, PARSE("uninstall", "--sys-prefix", "--python", "/p", "--name=e"), 0));
@@ -398,6 +408,8 @@ static const struct {
      "unknown option --display-name=x; see einkorn --help"},
     {{"uninstall", "--user", "--name", ""},
      "--name: \"\" has more than letters, digits, '.', '_' and '-'"},
+    {{"frames", "-f", "c.json"}, "unknown option -f; see einkorn --help"},
+    {{"frames", "x"}, "unexpected argument \"x\"; see einkorn --help"},
     {{"doctor", "--user"}, "unknown option --user; see einkorn --help"},
     {{"doctor", "-c", "1"}, "unknown option -c; see einkorn --help"},
     {{"doctor", "--A.b=1"}, "unknown option --A.b=1; see einkorn --help"},
