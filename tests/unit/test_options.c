@@ -289,8 +289,8 @@ Test(options, frames_is_a_command)
     cr_expect(eq(int, (int)options.command, COMMAND_FRAMES));
     cr_expect(options.python == NULL && options.libpython == NULL);
     cr_assert(eq(int, PARSE("frames", "--python", "/p", "--libpython=/l"), 0));
-    cr_expect(eq(str, (char *)options.python, "/p"));
-    cr_expect(eq(str, (char *)options.libpython, "/l"));
+    EXPECT_TEXT(options.python, "/p");
+    EXPECT_TEXT(options.libpython, "/l");
 }
 
 Test(options, uninstall_and_doctor_are_commands)
