@@ -10,13 +10,17 @@ Every wait has a deadline; what runs into it is a Timeout that shows the worker'
 import ctypes
 import json
 import os
+import pathlib
 import select
 import signal
 import subprocess
+import sysconfig
 import tempfile
 import time
 
 EINKORN = os.environ["EINKORN"]
+# A sanitizer's library has to come first in the process: not so where Python runs itself.
+SANITIZED = b"libasan" in pathlib.Path(EINKORN).read_bytes()
 KEY = "5a" * 32
 DEADLINE = 30
 MARKER = "\n...(truncated at 1000000 characters)"
@@ -32,6 +36,14 @@ RESPONSE_KEYS = {
     "files_read",
     "usage",
 }
+
+
+def libpython():
+    """The path of this Python's shared library."""
+    name, multiarch = map(sysconfig.get_config_var, ("INSTSONAME", "MULTIARCH"))
+    places = [sysconfig.get_config_var("LIBDIR"), f"/usr/lib/{multiarch}"]
+    [path, *_] = [p for place in places if os.path.isfile(p := os.path.join(place, name))]
+    return path
 
 
 class Timeout(AssertionError):
@@ -63,6 +75,8 @@ class Worker:
         self.stderr_file = tempfile.TemporaryFile()
         self.buffer = b""
         self.calls = 0
+        if SANITIZED and "--libpython" not in arguments:
+            arguments = [*arguments, "--libpython", libpython()]
         standard = subprocess.PIPE if pipes else subprocess.DEVNULL
         self.process = subprocess.Popen(
             [EINKORN, "frames", *arguments],

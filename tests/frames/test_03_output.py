@@ -54,16 +54,6 @@ def test_both_streams_and_the_error_at_their_limits_make_a_frame(worker):
     assert result["trace"]["error_lineno"] == 3
 
 
-def test_what_is_over_the_bound_is_not_kept(worker):
-    """200 MB through a cell that may take 30 MB more than it had."""
-    before = worker.execute("pass")["usage"]["peak_rss_kb"]
-    result = worker.execute(
-        "import sys\nblock = 'x' * 1_000_000\n"
-        "for _ in range(100): sys.stdout.write(block); sys.stderr.write(block)\n"
-    )
-    assert result["usage"]["peak_rss_kb"] - before < 30_000
-
-
 def test_write_says_how_much_it_was_given(worker):
     code = "import sys\nn = [sys.stdout.write('x' * 900_000) for _ in range(3)]\nn += [sys.stdout.write('')]"
     worker.execute(code)
@@ -84,21 +74,6 @@ def test_the_text_of_an_error_is_bounded(worker, code, text):
     assert result["error"].endswith(text)
     assert result["error"].count("truncated") <= 1
     assert len(result["error"]) <= LIMIT + 100
-
-
-def test_a_chain_of_large_errors_is_not_formatted_to_its_end(worker):
-    before = worker.execute("pass")["usage"]["peak_rss_kb"]
-    result = worker.execute(
-        "text = 'm' * 1_000_000\n"
-        "def fail(n):\n"
-        "    if n:\n"
-        "        try: fail(n - 1)\n"
-        "        except ValueError as e: raise ValueError(text) from e\n"
-        "    raise ValueError(text)\n"
-        "fail(60)"
-    )
-    assert len(result["error"]) == LIMIT + len(MARKER)
-    assert worker.execute("pass")["usage"]["peak_rss_kb"] - before < 30_000
 
 
 @pytest.mark.parametrize("text", ["\\ud800", "a\\udfffb", "\\ud83d \\ude00"])
