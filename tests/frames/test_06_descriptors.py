@@ -81,7 +81,6 @@ HOSTILE = [
     "globals().clear()",
     "import gc\ngc.disable()\ngc.collect()",
     "import os\nos.environ.clear()\nos.chdir('/')",
-    "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 4096))",
     "import sys\nsys.setrecursionlimit(70)\ndef f(): f()\nf()",
     "import sys\nsys.settrace(lambda *a: 1 / 0)",
     "import sys\nsys.excepthook = sys.displayhook = None",
@@ -107,6 +106,13 @@ def test_a_hostile_cell_neither_breaks_nor_forges(start, code):
     worker.send({"type": "inspect_variables", "id": "v"})
     assert worker.read()["type"] == "variables_response"
     assert result.frames == [{"type": "stdout_chunk", "id": result["id"], "text": "42\n"}]
+
+
+def test_a_cell_that_takes_the_room_for_files(start):
+    worker = start(env={"ASAN_OPTIONS": "detect_leaks=0"})  # which needs files
+    worker.execute("import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))")
+    for _ in range(3):
+        worker.alive()
 
 
 def test_the_way_in_is_made_anew_once(start):
