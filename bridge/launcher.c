@@ -16,7 +16,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -108,15 +107,6 @@ bool launcher_is_for_frames(const struct launcher *self)
     return strcmp(self->fds, RUNNER_FRAMES) == 0;
 }
 
-/* One that comes before the gate stands (gate.c) is not for us; there it is let go. */
-static void hold_interrupts(void)
-{
-    sigset_t interrupt;
-    (void)sigemptyset(&interrupt);
-    (void)sigaddset(&interrupt, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &interrupt, NULL);
-}
-
 /* The address of a function by name. A union, as ISO C has no such conversion. */
 union function {
     void *address;
@@ -180,9 +170,7 @@ int main(int argc, char **argv)
 {
     struct launcher self = parse(argc, argv);
     bool frames = launcher_is_for_frames(&self);
-    if (frames) {
-        hold_interrupts();
-    } else { /* whoever reads frames sees the worker's end by itself, and the other way round */
+    if (!frames) { /* there, both sides see the other's end by themselves */
         guard_against_orphaning(self.kernel_pid);
         launcher_volunteer_for_oom();
     }

@@ -154,7 +154,12 @@ static int become_python(const struct options *options)
 static int become_frames(const struct options *options)
 {
     struct paths paths;
+    sigset_t interrupt;
 
+    /* Until the gate stands, which lets it go (bridge/gate.c), an interrupt is for nobody. */
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &interrupt, NULL);
     if (paths_init(&paths) < 0) {
         log_error("cannot tell where this program lies: /proc is not there");
         return EXIT_NOT_STARTED;

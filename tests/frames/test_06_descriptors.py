@@ -167,7 +167,12 @@ def test_children_cannot_read_requests(start):
     """Neither those that inherit fd 0 nor forks, whatever descriptor they try."""
     worker = start()
     cell = worker.start(
-        "import os, subprocess, sys, threading\n"
+        "import fcntl, os, subprocess, struct, sys, termios, time\n"
+        "def waiting():\n"
+        "    fd = sys._openai4s_protocol_stdin.fileno()\n"
+        "    return struct.unpack('i', fcntl.ioctl(fd, termios.FIONREAD, b'0000'))[0]\n"
+        "print('ready')\n"
+        "while not waiting(): time.sleep(0.01)\n"
         "child = subprocess.run([sys.executable, '-c', 'import sys; print(len(sys.stdin.read()))'],"
         " stdout=subprocess.PIPE, close_fds=False)\n"
         "r, w = os.pipe()\n"
@@ -185,9 +190,10 @@ def test_children_cannot_read_requests(start):
         "os.waitpid(pid, 0)\n"
         "print(child.stdout, os.read(r, 100))"
     )
+    assert worker.read()["text"] == "ready"
     for n in range(3):
         worker.send({"id": f"next-{n}", "code": f"print({n})"})
-    assert worker.finish(cell)["stdout"] == "b'0\\n' b'got '\n"
+    assert worker.finish(cell)["stdout"] == "ready\nb'0\\n' b'got '\n"
     for n in range(3):
         assert worker.finish(f"next-{n}")["stdout"] == f"{n}\n"
 
