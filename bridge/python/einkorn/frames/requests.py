@@ -25,6 +25,7 @@ class _Context:
 
 
 _scan = _json.make_scanner(_Context)
+_encode = None  # what json.dumps(..., ensure_ascii=False) does, from the first call on
 
 
 def parse(line):
@@ -44,15 +45,18 @@ def call(call_id, method, args, cell_id):
 
     Any thread.
     """
-    import json
+    global _encode
+    if _encode is None:
+        import json
 
+        _encode = json.JSONEncoder(ensure_ascii=False).encode
     frame = {
         "type": "host_call",
         "id": call_id,
         "method": method,
         "args": _with_cell(method, args, cell_id),
     }
-    return json.dumps(frame, ensure_ascii=False)
+    return _encode(frame)
 
 
 def _with_cell(method, args, cell_id):
