@@ -41,11 +41,15 @@ void launcher_fail(enum launcher_status status, const char *format, ...)
 static struct launcher parse(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"fds", required_argument, NULL, 'f'},        {"kernel-pid", required_argument, NULL, 'k'},
-        {"python", required_argument, NULL, 'p'},     {"libpython", required_argument, NULL, 'b'},
-        {"runner", required_argument, NULL, 'r'},     {"library", required_argument, NULL, 'l'},
-        {"max-output", required_argument, NULL, 'm'}, {"settings", required_argument, NULL, 's'},
-        {"frames", no_argument, NULL, 'F'},           {NULL, 0, NULL, 0},
+        {"fds", required_argument, NULL, 'f'},
+        {"kernel-pid", required_argument, NULL, 'k'},
+        {"python", required_argument, NULL, 'p'},
+        {"libpython", required_argument, NULL, 'b'},
+        {"runner", required_argument, NULL, 'r'},
+        {"library", required_argument, NULL, 'l'},
+        {"max-output", required_argument, NULL, 'm'},
+        {"settings", required_argument, NULL, 's'},
+        {NULL, 0, NULL, 0},
     };
     struct launcher self = {.max_output = "1000000", .settings = ""};
     int option;
@@ -75,10 +79,6 @@ static struct launcher parse(int argc, char **argv)
             break;
         case 's':
             self.settings = optarg;
-            break;
-        case 'F':
-            self.fds = RUNNER_FRAMES;
-            self.kernel_pid = "0";
             break;
         default:
             launcher_fail(LAUNCHER_EUSAGE, "is started by einkorn, not by hand");
@@ -199,11 +199,9 @@ int main(int argc, char **argv)
         launcher_fail(LAUNCHER_ERUNNER, "out of memory");
     }
     char *python = (char *)(uintptr_t)self.python; /* of our argv; Python only reads it */
-    char unbuffered[] = "-u";
     char option[] = "-c";
+    char unbuffered[] = "-uc";
     char code[] = "__import__('_einkorn').run()";
-    char *python_argv[] = {python, unbuffered, option, code, NULL};
-    char **behind = python_argv + (frames ? 0 : 1);
-    behind[0] = python;
-    return bytes_main.bytes_main(frames ? 4 : 3, behind);
+    char *python_argv[] = {python, frames ? unbuffered : option, code, NULL};
+    return bytes_main.bytes_main(3, python_argv);
 }

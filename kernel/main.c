@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "bridge/runner.h"
 #include "kernel/entry.h"
 #include "kernel/log.h"
 #include "kernel/options.h"
@@ -165,9 +166,9 @@ static int become_frames(const struct options *options)
         return EXIT_NOT_STARTED;
     }
     char *python = python_path(options->python ? options->python : "python3");
-    (void)execl(paths.launcher, paths.launcher, "--frames", "--python", python, "--libpython",
-                options->libpython ? options->libpython : "", "--runner", paths.runner, "--library",
-                paths.python, (char *)NULL);
+    (void)execl(paths.launcher, paths.launcher, "--fds", RUNNER_FRAMES, "--kernel-pid", "0",
+                "--python", python, "--libpython", options->libpython ? options->libpython : "",
+                "--runner", paths.runner, "--library", paths.python, (char *)NULL);
     (void)fprintf(stderr, "einkorn: cannot start %s: %s\n", paths.launcher, strerror(errno));
     free(python);
     paths_release(&paths);
