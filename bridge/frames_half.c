@@ -17,7 +17,6 @@ static const char *const hook_name[FRAMES_HOOKS] = {
     [FRAMES_DESCRIBE] = "describe",
     [FRAMES_REPORT] = "report",
     [FRAMES_CALL] = "call",
-    [FRAMES_INSPECT] = "inspect_variables",
     [FRAMES_FINISH] = "finish",
 };
 

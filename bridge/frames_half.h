@@ -17,7 +17,6 @@ enum frames_hook {
     FRAMES_DESCRIBE,     /* (exception, file) -> (error, error_lineno, error_call) */
     FRAMES_REPORT,       /* (exception) -> (name, text, lines): of a forked child */
     FRAMES_CALL,         /* (call_id, method, args, cell_id) -> the text of a host_call */
-    FRAMES_INSPECT,      /* (limit) -> dict */
     FRAMES_FINISH,       /* (): once, after the last request */
     FRAMES_HOOKS
 };

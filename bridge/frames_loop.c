@@ -23,6 +23,7 @@
 #include "bridge/gate.h"
 #include "bridge/link.h"
 #include "bridge/py_compat.h"
+#include "bridge/variables.h"
 #include "bridge/xalloc.h"
 
 enum { INSPECT_MAX = 500, INSPECT_USUAL = 200 };
@@ -81,7 +82,7 @@ static int py_inspect(PyObject *request, PyObject *id)
     if (limit < 1 || limit > INSPECT_MAX) {
         return py_refuse_inspection(id, 0, "invalid variable inspection limit");
     }
-    PyObject *found = PyObject_CallFunction(frames_hook_b(FRAMES_INSPECT), "l", limit);
+    PyObject *found = py_variables(frames_namespace_b(), limit);
     PyObject *frame = Py_BuildValue("{s:s,s:O}", "type", "variables_response", "id", id);
     int error = found != NULL && frame != NULL ? PyDict_Update(frame, found) : -1;
     if (error == 0) {

@@ -11,7 +11,6 @@ install_host(namespace, mode) put ``host`` and ``openai4s`` there; called before
 before_cell(file)             the last thing before a cell's code is compiled as ``file``
 after_cell()                  when it is over; returns what the response says beside: "guards"
                               (dict), "files_read" (list), and more keys if there is more
-inspect_variables(limit)      "variables" (list), "truncated" (bool), "limit"
 
 They find the cell by ``_einkorn.cell_id()`` and ``_einkorn.cell_origin()``, the namespace in
 ``NAMESPACE``, the mode in ``MODE``; they call the host by ``_einkorn.host_call(method, args)``.
@@ -31,7 +30,6 @@ __all__ = [
     "describe",
     "finish",
     "handshake",
-    "inspect_variables",
     "install_host",
     "parse",
     "report",
@@ -104,11 +102,6 @@ def before_cell(file):
 def after_cell():
     """Return the facts of the cell that is over.  So far they are empty."""
     return {"guards": {}, "files_read": []}
-
-
-def inspect_variables(limit):
-    """Return what a variables_response says.  So far no variable is looked at."""
-    return {"variables": [], "truncated": False, "limit": limit}
 
 
 def begin(file, code):
