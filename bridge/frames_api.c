@@ -2,6 +2,7 @@
 
 #include "bridge/frames_api.h"
 
+#include "bridge/audit.h"
 #include "bridge/buffer.h"
 #include "bridge/frames_cell.h"
 #include "bridge/frames_host_call.h"
@@ -9,6 +10,7 @@
 #include "bridge/gate.h"
 #include "bridge/py_compat.h"
 #include "bridge/py_json.h"
+#include "bridge/sha256.h"
 
 static PyObject *py_call(PyObject *self, PyObject *args)
 {
@@ -69,6 +71,31 @@ static PyObject *py_encode(PyObject *self, PyObject *value)
     return text;
 }
 
+static PyObject *py_listen(PyObject *self, PyObject *args)
+{
+    PyObject *name_b = NULL;
+    PyObject *listener_b = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "UO:listen", &name_b, &listener_b) ||
+        py_audit_listen(name_b, listener_b) != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *py_sha256(PyObject *self, PyObject *bytes)
+{
+    uint8_t digest[SHA256_BYTES];
+    char *p = NULL;
+    Py_ssize_t n = 0;
+    (void)self;
+    if (PyBytes_AsStringAndSize(bytes, &p, &n) != 0) {
+        return NULL;
+    }
+    sha256((struct slice){(const uint8_t *)p, (size_t)n}, digest);
+    return PyBytes_FromStringAndSize((const char *)digest, SHA256_BYTES);
+}
+
 PyMethodDef frames_api_methods[] = {
     {"host_call", py_call, METH_VARARGS,
      "host_call(method, args, /)\n--\n\nAsks the host and returns what it answers, in any thread. "
@@ -85,5 +112,9 @@ PyMethodDef frames_api_methods[] = {
      "meanwhile is raised after it."},
     {"encode", py_encode, METH_O,
      "encode(value, /)\n--\n\nThe value as JSON text, as write_frame() writes it."},
+    {"listen", py_listen, METH_VARARGS,
+     "listen(event, listener, /)\n--\n\nHas listener(*args) called at the audit events of that "
+     "name; what it raises is raised there. None: no more."},
+    {"sha256", py_sha256, METH_O, "sha256(data, /)\n--\n\nThe 32 bytes of bytes."},
     {NULL, NULL, 0, NULL},
 };

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "bridge/files_read.h"
 #include "bridge/forked.h"
 #include "bridge/frames_channel.h"
 #include "bridge/frames_half.h"
@@ -39,7 +40,8 @@ struct run {
     PyObject *err;
     PyObject *problem; /* what it raised, or NULL */
     struct frames_usage used;
-    PyObject *facts; /* what the response says beside, a dict, or NULL */
+    PyObject *files_read; /* list, or NULL */
+    PyObject *facts;      /* what the response says beside, a dict, or NULL */
 };
 
 /* Of a module that can be found by its name: pickle and dataclasses look there. */
@@ -311,14 +313,17 @@ static PyObject *py_response(const struct run *self, PyObject *description, bool
     PyObject *usage =
         Py_BuildValue("{s:d,s:d,s:l}", "wall_s", rounded(self->used.wall_s), "cpu_s",
                       rounded(self->used.cpu_s), "peak_rss_kb", self->used.peak_rss_kb);
+    PyObject *files = Py_XNewRef(self->files_read);
+    files = files != NULL ? files : PyList_New(0);
     PyObject *response = NULL;
-    if (trace != NULL && usage != NULL) {
-        response = Py_BuildValue("{s:s,s:O,s:N,s:N,s:O,s:O,s:O,s:{},s:[],s:O}", "type", "response",
+    if (trace != NULL && usage != NULL && files != NULL) {
+        response = Py_BuildValue("{s:s,s:O,s:N,s:N,s:O,s:O,s:O,s:{},s:O,s:O}", "type", "response",
                                  "id", cells.id, "stdout", py_text_of(self->out), "stderr",
                                  py_text_of(self->err), "error", PyTuple_GetItem(description, 0),
                                  "interrupted", interrupted ? Py_True : Py_False, "trace", trace,
-                                 "guards", "files_read", "usage", usage);
+                                 "guards", "files_read", files, "usage", usage);
     }
+    Py_XDECREF(files);
     if (response != NULL && self->facts != NULL && PyDict_Check(self->facts) &&
         PyDict_Update(response, self->facts) != 0) {
         PyErr_Clear();
@@ -350,7 +355,12 @@ static void py_run_within(struct run *self)
     struct frames_usage begin;
     py_do_hook(FRAMES_BEFORE_CELL, "facts unavailable", self->file, NULL);
     frames_usage_begin(&begin);
+    py_files_read_begin(self->file);
     py_run_code(self);
+    self->files_read = py_files_read_end();
+    if (self->files_read == NULL) {
+        PyErr_Clear();
+    }
     frames_usage_end(&begin, &self->used);
     py_end_if_child(self);
 }
@@ -397,6 +407,7 @@ int py_frames_cell_run(PyObject *code, PyObject *id, PyObject *origin)
     Py_XDECREF(run.out);
     Py_XDECREF(run.err);
     Py_XDECREF(run.problem);
+    Py_XDECREF(run.files_read);
     Py_XDECREF(run.facts);
     return error;
 }

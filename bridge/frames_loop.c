@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "bridge/api.h"
+#include "bridge/files_read.h"
 #include "bridge/forked.h"
 #include "bridge/frames_api.h"
 #include "bridge/frames_cell.h"
@@ -269,6 +270,7 @@ static int py_start(PyObject *module, const char *library)
     const char *mode = getenv("OPENAI4S_KERNEL_MODE");
     mode = mode != NULL ? mode : "repl";
     forked_init(&no_door);
+    (void)files_read_init(library); /* without a current directory no file is below it */
     if (py_compat_init() != 0 || py_gate_open_single() != 0 || py_leave_cwd_out() != 0 ||
         py_open_channel() != 0 || py_frames_write_init() != 0 || py_host_call_init() != 0 ||
         py_frames_stream_init() != 0 || py_replace_api(module) != 0 ||

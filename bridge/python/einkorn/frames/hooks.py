@@ -10,7 +10,7 @@ install_host(namespace, mode) put ``host`` and ``openai4s`` there; called before
                               there is no ``host``, and never in the mode "jupyter"
 before_cell(file)             the last thing before a cell's code is compiled as ``file``
 after_cell()                  when it is over; returns what the response says beside: "guards"
-                              (dict), "files_read" (list), and more keys if there is more
+                              (dict), and more keys if there is more
 
 They find the cell by ``_einkorn.cell_id()`` and ``_einkorn.cell_origin()``, the namespace in
 ``NAMESPACE``, the mode in ``MODE``; they call the host by ``_einkorn.host_call(method, args)``.
@@ -20,7 +20,7 @@ import sys
 
 import _einkorn
 
-from . import requests, sources
+from . import dlopen, guards, requests, sources
 
 __all__ = [
     "after_cell",
@@ -80,7 +80,8 @@ def _initialize(key):
 
 
 def initialize(key):
-    """Arm what the manager's ``key`` is for.  So far nothing is: any key is accepted."""
+    """Arm the audit hook: the rule for native libraries, and the skill events signed with ``key``."""
+    dlopen.install(_einkorn.listen)
 
 
 class _Host:
@@ -96,12 +97,13 @@ def install_host(namespace, mode):
 
 
 def before_cell(file):
-    """Begin to gather the facts of a cell.  So far there are none."""
+    """Begin to gather the facts of a cell."""
+    guards.before_cell()
 
 
 def after_cell():
-    """Return the facts of the cell that is over.  So far they are empty."""
-    return {"guards": {}, "files_read": []}
+    """Return the facts of the cell that is over."""
+    return {"guards": guards.after_cell()}
 
 
 def begin(file, code):
