@@ -11,6 +11,7 @@
 #include "bridge/py_compat.h"
 #include "bridge/py_json.h"
 #include "bridge/sha256.h"
+#include "bridge/wrapped_open.h"
 
 static PyObject *py_call(PyObject *self, PyObject *args)
 {
@@ -96,6 +97,12 @@ static PyObject *py_sha256(PyObject *self, PyObject *bytes)
     return PyBytes_FromStringAndSize((const char *)digest, SHA256_BYTES);
 }
 
+static PyObject *py_wrap_open(PyObject *self, PyObject *opened)
+{
+    (void)self;
+    return py_wrapped_open(opened);
+}
+
 PyMethodDef frames_api_methods[] = {
     {"host_call", py_call, METH_VARARGS,
      "host_call(method, args, /)\n--\n\nAsks the host and returns what it answers, in any thread. "
@@ -116,5 +123,8 @@ PyMethodDef frames_api_methods[] = {
      "listen(event, listener, /)\n--\n\nHas listener(*args) called at the audit events of that "
      "name; what it raises is raised there. None: no more."},
     {"sha256", py_sha256, METH_O, "sha256(data, /)\n--\n\nThe 32 bytes of bytes."},
+    {"wrap_open", py_wrap_open, METH_O,
+     "wrap_open(opened, /)\n--\n\nA function that opens as io.open does and returns opened(file, "
+     "args, kwargs), or the file where that fails."},
     {NULL, NULL, 0, NULL},
 };

@@ -20,7 +20,7 @@ import sys
 
 import _einkorn
 
-from . import dlopen, guards, requests, sources
+from . import dlopen, guards, lineage, requests, sources
 
 __all__ = [
     "after_cell",
@@ -48,6 +48,15 @@ def start(namespace, mode):
     global NAMESPACE, MODE
     NAMESPACE, MODE = namespace, mode
     sources.install()
+    if mode != "jupyter":
+        _install_lineage()
+
+
+def _install_lineage():
+    try:
+        lineage.install()
+    except Exception as error:
+        _einkorn.write_frame({"type": "log", "msg": f"provenance unavailable: {error}"})
 
 
 def handshake(request):
@@ -103,6 +112,7 @@ def before_cell(file):
 
 def after_cell():
     """Return the facts of the cell that is over."""
+    lineage.flush()
     return {"guards": guards.after_cell()}
 
 
