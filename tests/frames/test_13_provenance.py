@@ -268,7 +268,8 @@ def test_pandas_reads_and_writes(space, tmp_path):
     assert tags_of(space, "y = x['n']; z = x[x['n'] > 1]; w = z['m']", "y") == ["v-3"]
     assert tags_of(space, "", "z") == tags_of(space, "", "w") == ["v-3"]
     assert tags_of(space, "x.plain = 1", "pandas.DataFrame({'a': [1]})") == []
-    assert space.host.asked == [str(tmp_path / "known.csv")], "once, though pandas opens it by open()"
+    asked = space.host.asked.count(str(tmp_path / "known.csv"))
+    assert asked == 1, "once, though pandas opens it by open()"
     for code in (
         "x.to_csv('o.csv')", "y.to_csv(path_or_buf='o.csv')", "x.to_json('o.json')", "z.to_pickle('o.pickle')",
         "with open('o.csv', 'w') as f: x.to_csv(f)", "x.to_csv(index=False)",

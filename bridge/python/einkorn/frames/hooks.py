@@ -20,7 +20,7 @@ import sys
 
 import _einkorn
 
-from . import dlopen, guards, lineage, requests, sources
+from . import dlopen, guards, lineage, requests, skills, sources
 
 __all__ = [
     "after_cell",
@@ -91,6 +91,7 @@ def _initialize(key):
 def initialize(key):
     """Arm the audit hook: the rule for native libraries, and the skill events signed with ``key``."""
     dlopen.install(_einkorn.listen)
+    skills.install(key)
 
 
 class _Host:
@@ -108,12 +109,13 @@ def install_host(namespace, mode):
 def before_cell(file):
     """Begin to gather the facts of a cell."""
     guards.before_cell()
+    skills.before_cell()
 
 
 def after_cell():
     """Return the facts of the cell that is over."""
     lineage.flush()
-    return {"guards": guards.after_cell()}
+    return {"guards": guards.after_cell(), **skills.after_cell(NAMESPACE)}
 
 
 def begin(file, code):
