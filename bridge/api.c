@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bridge/code.h"
+#include "bridge/facts.h"
 #include "bridge/forked.h"
 #include "bridge/gate.h"
 #include "bridge/link.h"
@@ -422,6 +423,20 @@ static PyObject *py_history_session(PyObject *self, PyObject *unused)
     return PyLong_FromLongLong(session);
 }
 
+static PyObject *py_watch_facts(PyObject *self, PyObject *args)
+{
+    PyObject *before_b = NULL;
+    PyObject *after_b = NULL;
+    PyObject *file_of_b = NULL;
+    PyObject *library_b = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOOU:watch_facts", &before_b, &after_b, &file_of_b, &library_b) ||
+        py_facts_watch(before_b, after_b, file_of_b, library_b) != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 PyMethodDef api_methods[] = {
     {"publish", (PyCFunction)(void (*)(void))py_publish, METH_VARARGS | METH_KEYWORDS,
      "publish(msg_type, content, metadata=None, buffers=())\n--\n\n"
@@ -470,5 +485,8 @@ PyMethodDef api_methods[] = {
     {"tape", py_tape, METH_O,
      "tape(room, /)\n--\n\nWhat was written to the streams since the last call, as a list of "
      "(0 for stdout or 1 for stderr, text). From now on `room` bytes are kept; 0: nothing."},
+    {"watch_facts", py_watch_facts, METH_VARARGS,
+     "watch_facts(before, after, file_of, library, /)\n--\n\nHas the replies of cells tell what "
+     "they read and what they left changed: see bridge/facts.h."},
     {NULL, NULL, 0, NULL},
 };

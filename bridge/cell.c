@@ -14,6 +14,7 @@
 
 #include "bridge/api.h"
 #include "bridge/code.h"
+#include "bridge/facts.h"
 #include "bridge/forked.h"
 #include "bridge/gate.h"
 #include "bridge/half.h"
@@ -122,6 +123,7 @@ static PyObject *py_call_with_cell(enum half_hook hook, const struct cell *self)
 /* By IPython, which shows its errors itself. */
 static int py_run_in_shell(const struct cell *self, struct outcome *outcome)
 {
+    py_facts_run(NULL, self->code);
     PyObject *facts = py_call_with_cell(HOOK_RUN, self);
     PyObject *ename_b = NULL;
     PyObject *evalue_b = NULL;
@@ -163,6 +165,9 @@ static int py_run_source(const struct cell *self, struct outcome *outcome)
     }
     gate_arm(); /* not before: an interrupt would leave In, _i and the source half recorded */
     struct code code = {NULL, NULL};
+    if (file != Py_None) {
+        py_facts_run(file, self->code);
+    }
     int error = file != Py_None ? py_code_compile(self->code, file, &code) : 0;
     if (file == Py_None || (error != 0 && py_is_for_shell(self))) {
         error = py_run_in_shell(self, outcome);
@@ -314,8 +319,10 @@ int py_cell_flush(struct speaker *speaker)
     return -1;
 }
 
-static int py_reply(const struct cell *self, struct speaker *speaker, const struct outcome *outcome)
+static int py_reply(const struct cell *self, struct speaker *speaker, const struct outcome *outcome,
+                    const struct usage *begin)
 {
+    struct buffer metadata = BUFFER_INIT;
     bool failed = outcome->error.n > 0;
     struct buffer content = BUFFER_INIT;
     buffer_put_text(&content, failed ? "{\"status\":\"error\"," : "{\"status\":\"ok\",");
@@ -333,11 +340,13 @@ static int py_reply(const struct cell *self, struct speaker *speaker, const stru
         buffer_put_text(&content, "[]");
     }
     buffer_put_char(&content, '}');
-    int error = self->port->py_done(self->request, buffer_slice(&content), slice_of("{}"),
+    py_facts_put(begin, &metadata);
+    int error = self->port->py_done(self->request, buffer_slice(&content), buffer_slice(&metadata),
                                     failed           ? "error"
                                     : speaker->exits ? "exit"
                                                      : "ok");
     buffer_release(&content);
+    buffer_release(&metadata);
     return error;
 }
 
@@ -349,6 +358,8 @@ int py_cell_run(const struct cell *self)
     if (speaker == NULL) {
         return -1;
     }
+    struct usage begin;
+    py_facts_begin(&begin);
     PyObject *problem = py_run_armed(self, &outcome);
     if (forked_is_child()) {
         py_forked_end(problem, half_hook_b(HOOK_DESCRIBE));
@@ -360,7 +371,7 @@ int py_cell_run(const struct cell *self)
         py_publish_error(speaker, &outcome.error);
     }
     py_cell_finish(speaker);
-    int error = py_reply(self, speaker, &outcome);
+    int error = py_reply(self, speaker, &outcome, &begin);
     buffer_release(&outcome.expressions);
     buffer_release(&outcome.error);
     return error;

@@ -16,10 +16,10 @@
 #include "bridge/frames_channel.h"
 #include "bridge/frames_half.h"
 #include "bridge/frames_stream.h"
-#include "bridge/frames_usage.h"
 #include "bridge/frames_write.h"
 #include "bridge/gate.h"
 #include "bridge/py_compat.h"
+#include "bridge/usage.h"
 #include "bridge/xalloc.h"
 
 static struct {
@@ -39,7 +39,7 @@ struct run {
     PyObject *out; /* streams */
     PyObject *err;
     PyObject *problem; /* what it raised, or NULL */
-    struct frames_usage used;
+    struct usage used;
     PyObject *files_read; /* list, or NULL */
     PyObject *facts;      /* what the response says beside, a dict, or NULL */
 };
@@ -352,16 +352,16 @@ static void py_end_if_child(const struct run *self)
 /* Between the streams' putting in and out again. */
 static void py_run_within(struct run *self)
 {
-    struct frames_usage begin;
+    struct usage begin;
     py_do_hook(FRAMES_BEFORE_CELL, "facts unavailable", self->file, NULL);
-    frames_usage_begin(&begin);
+    usage_begin(USAGE_PEAK_OF_CELL, &begin);
     py_files_read_begin(self->file);
     py_run_code(self);
     self->files_read = py_files_read_end();
     if (self->files_read == NULL) {
         PyErr_Clear();
     }
-    frames_usage_end(&begin, &self->used);
+    usage_end(&begin, &self->used);
     py_end_if_child(self);
 }
 

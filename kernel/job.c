@@ -126,15 +126,14 @@ static void put_metadata(const struct kernel *kernel, const struct job *job, con
 {
     buffer_printf(metadata,
                   "{\"started\":\"%s\",\"dependencies_met\":true,\"engine\":\"%s\","
-                  "\"einkorn\":{\"waited_us\":%" PRId64 ",\"ran_us\":%" PRId64
-                  "},\"status\":\"%s\"",
+                  "\"einkorn\":{\"waited_us\":%" PRId64 ",\"ran_us\":%" PRId64,
                   job->started, kernel->session.id, job->started_us - job->arrived_us,
-                  clock_us(CLOCK_MONOTONIC) - job->started_us, status);
+                  clock_us(CLOCK_MONOTONIC) - job->started_us);
     if (facts.n > 2) {
         buffer_put_char(metadata, ',');
         buffer_put(metadata, facts.p + 1, facts.n - 2);
     }
-    buffer_put_char(metadata, '}');
+    buffer_printf(metadata, "},\"status\":\"%s\"}", status);
 }
 
 void job_reply(struct kernel *kernel, const struct job *job, uint32_t count, const char *status,

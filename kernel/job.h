@@ -64,7 +64,8 @@ void job_start(struct job *self);
 /*
  * Sends the reply. `members` is what follows the opening brace of its content,
  * with the closing one; an execute_reply gets `count` in front of it, and metadata
- * with its times. `facts`, a JSON object, goes into that, too.
+ * with its times. The members of `facts`, a JSON object,
+ * go into its `einkorn`.
  */
 void job_reply(struct kernel *kernel, const struct job *job, uint32_t count, const char *status,
                struct slice members, struct slice facts);

@@ -88,6 +88,7 @@ static const struct option {
     {"comm-timeout", IN_KERNEL, OPTION_SECONDS, offsetof(struct options, comm_timeout_ms)},
     {"shell", IN_KERNEL, OPTION_SHELL, 0},
     {"no-ipykernel-shim", IN_KERNEL, OPTION_SWITCH, offsetof(struct options, no_ipykernel_shim)},
+    {"facts", IN_KERNEL, OPTION_SWITCH, offsetof(struct options, facts)},
     {"log", IN_KERNEL, OPTION_TEXT, offsetof(struct options, log_file)},
     {"log-level", IN_KERNEL, OPTION_LEVEL, 0},
     {"debug", IN_KERNEL, OPTION_DEBUG, 0},

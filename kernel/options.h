@@ -43,6 +43,7 @@ struct options {
     int64_t cell_timeout_ms;     /* how long a cell may run; 0: for ever */
     int64_t comm_timeout_ms;     /* the same of the handler of a comm message; -1: as a cell */
     const char *shell;           /* "auto", "plain" or "ipython" */
+    bool facts;                  /* replies tell what cells read and left changed */
     bool no_ipykernel_shim;      /* `import ipykernel` finds the real one, or none */
     int log_level;               /* enum log_level; LEVEL_INFO if nothing else is said */
     const char *log_file;        /* NULL: stderr */

@@ -25,6 +25,8 @@ const char options_help[] =
     "    --shell SHELL            auto: IPython when it is asked for; plain: never;\n"
     "                             ipython: from the start\n"
     "    --no-ipykernel-shim      \"import ipykernel\" finds the real one, or none\n"
+    "    --facts                  replies tell which files a cell read, and what it\n"
+    "                             left changed\n"
     "    --ipython-dir DIR        IPython's profiles ($IPYTHONDIR, else ~/.ipython)\n"
     "    --profile NAME           the profile there (default), and its history\n"
     "    --profile-dir DIR        the profile's directory itself\n"

@@ -44,6 +44,7 @@ char *worker_settings(const struct options *options)
 
     put(&text, "shell", options->shell);
     put(&text, "ipykernel", options->no_ipykernel_shim ? "no" : "yes");
+    put(&text, "facts", options->facts ? "yes" : NULL);
     put(&text, "connection_file", options->connection_file);
     put(&text, "history", history);
     put(&text, "ipython_dir", options->ipython_dir);

@@ -298,8 +298,8 @@ Test(lane, facts_of_the_worker_are_added_to_the_metadata_of_the_reply)
     static const struct {
         const char *facts, *end;
     } rows[] = {
-        {"{}", "\"status\":\"ok\"}"},
-        {"{\"a\":[1]}", "\"status\":\"ok\",\"a\":[1]}"},
+        {"{}", "},\"status\":\"ok\"}"},
+        {"{\"a\":[1]}", ",\"a\":[1]},\"status\":\"ok\"}"},
     };
     struct stage stage;
 

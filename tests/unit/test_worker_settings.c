@@ -16,6 +16,8 @@ static void expect(const struct options *options, const char *text)
 Test(worker_settings, what_is_not_said_is_left_out)
 {
     expect(&(struct options){.shell = "auto"}, "shell=auto\nipykernel=yes\n");
+    expect(&(struct options){.shell = "auto", .facts = true},
+           "shell=auto\nipykernel=yes\nfacts=yes\n");
 }
 
 Test(worker_settings, all_that_may_be_said)

@@ -59,6 +59,23 @@ def start(namespace):
     if not ipython:
         ipython_finder.install()
     figures.install(ipython)
+    if settings.FACTS:
+        _watch_facts()
+
+
+def _watch_facts():
+    import os
+
+    from .frames import guards
+
+    library = os.path.dirname(os.path.dirname(__file__))
+    _einkorn.watch_facts(guards.before_cell, guards.after_cell, _file_of, library)
+
+
+def _file_of(code):
+    from .ipython import compiler
+
+    return compiler.file_name(code)
 
 
 def _on_inspect(module):

@@ -2,6 +2,7 @@
 
 SHELL            "auto", "plain" or "ipython"
 SHIM             whether ``import ipykernel`` finds the in-memory one
+FACTS            whether replies tell what cells read and left changed
 CONNECTION_FILE  as the client gave it; "" if it gave none
 HISTORY          the absolute path of the history's file; "" if there shall be none
 IPYTHON_DIR, PROFILE, PROFILE_DIR    as the command line says; "" if it does not
@@ -17,6 +18,7 @@ _values = dict(_pairs)
 
 SHELL = _values.get("shell", "auto")
 SHIM = _values.get("ipykernel") != "no"
+FACTS = _values.get("facts") == "yes"
 CONNECTION_FILE = _values.get("connection_file", "")
 HISTORY = os.path.abspath(_values["history"]) if "history" in _values else ""
 IPYTHON_DIR = _values.get("ipython_dir", "")

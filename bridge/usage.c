@@ -1,10 +1,10 @@
 /*
- * Usage: see frames_usage.h. The system resets the high-water mark of a process
+ * Usage: see usage.h. The system resets the high-water mark of a process
  * that writes 5 into its clear_refs (proc(5)); where that is refused the peak is
  * the one since the process began. Worker, main thread; owns nothing.
  */
 
-#include "bridge/frames_usage.h"
+#include "bridge/usage.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -46,10 +46,15 @@ static void reset_peak(void)
     }
 }
 
+static long peak_of_process(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
+}
+
 static long peak_kb(void)
 {
     char text[4096];
-    struct rusage usage;
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
     if (fd >= 0) {
@@ -60,17 +65,20 @@ static long peak_kb(void)
     if (line != NULL) {
         return strtol(line + strlen("\nVmHWM:"), NULL, 10);
     }
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
+    return peak_of_process();
 }
 
-void frames_usage_begin(struct frames_usage *ret_begin)
+void usage_begin(enum usage_peak peak, struct usage *ret_begin)
 {
-    reset_peak();
-    *ret_begin = (struct frames_usage){wall_seconds(), cpu_seconds(), 0};
+    if (peak == USAGE_PEAK_OF_CELL) {
+        reset_peak();
+    }
+    *ret_begin = (struct usage){peak, wall_seconds(), cpu_seconds(), 0};
 }
 
-void frames_usage_end(const struct frames_usage *begin, struct frames_usage *ret_usage)
+void usage_end(const struct usage *begin, struct usage *ret_usage)
 {
-    *ret_usage = (struct frames_usage){wall_seconds() - begin->wall_s, cpu_seconds() - begin->cpu_s,
-                                       peak_kb()};
+    *ret_usage =
+        (struct usage){begin->peak, wall_seconds() - begin->wall_s, cpu_seconds() - begin->cpu_s,
+                       begin->peak == USAGE_PEAK_OF_CELL ? peak_kb() : peak_of_process()};
 }
