@@ -427,13 +427,23 @@ static PyObject *py_watch_facts(PyObject *self, PyObject *args)
 {
     PyObject *before_b = NULL;
     PyObject *after_b = NULL;
-    PyObject *file_of_b = NULL;
     PyObject *library_b = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOOU:watch_facts", &before_b, &after_b, &file_of_b, &library_b) ||
-        py_facts_watch(before_b, after_b, file_of_b, library_b) != 0) {
+    if (!PyArg_ParseTuple(args, "OOU:watch_facts", &before_b, &after_b, &library_b) ||
+        py_facts_watch(before_b, after_b, library_b) != 0) {
         return NULL;
     }
+    Py_RETURN_NONE;
+}
+
+static PyObject *py_begin_reads(PyObject *self, PyObject *file)
+{
+    (void)self;
+    if (!PyUnicode_Check(file)) {
+        PyErr_SetString(PyExc_TypeError, "the name of a file is a str");
+        return NULL;
+    }
+    py_facts_run(file);
     Py_RETURN_NONE;
 }
 
@@ -486,7 +496,10 @@ PyMethodDef api_methods[] = {
      "tape(room, /)\n--\n\nWhat was written to the streams since the last call, as a list of "
      "(0 for stdout or 1 for stderr, text). From now on `room` bytes are kept; 0: nothing."},
     {"watch_facts", py_watch_facts, METH_VARARGS,
-     "watch_facts(before, after, file_of, library, /)\n--\n\nHas the replies of cells tell what "
+     "watch_facts(before, after, library, /)\n--\n\nHas the replies of cells tell what "
      "they read and what they left changed: see bridge/facts.h."},
+    {"begin_reads", py_begin_reads, METH_O,
+     "begin_reads(file, /)\n--\n\nFrom now on the files are noted, if facts are watched, that code "
+     "compiled as file reads: of a cell that IPython compiles."},
     {NULL, NULL, 0, NULL},
 };

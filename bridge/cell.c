@@ -123,7 +123,6 @@ static PyObject *py_call_with_cell(enum half_hook hook, const struct cell *self)
 /* By IPython, which shows its errors itself. */
 static int py_run_in_shell(const struct cell *self, struct outcome *outcome)
 {
-    py_facts_run(NULL, self->code);
     PyObject *facts = py_call_with_cell(HOOK_RUN, self);
     PyObject *ename_b = NULL;
     PyObject *evalue_b = NULL;
@@ -166,7 +165,7 @@ static int py_run_source(const struct cell *self, struct outcome *outcome)
     gate_arm(); /* not before: an interrupt would leave In, _i and the source half recorded */
     struct code code = {NULL, NULL};
     if (file != Py_None) {
-        py_facts_run(file, self->code);
+        py_facts_run(file);
     }
     int error = file != Py_None ? py_code_compile(self->code, file, &code) : 0;
     if (file == Py_None || (error != 0 && py_is_for_shell(self))) {

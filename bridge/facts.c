@@ -9,10 +9,9 @@
 static struct {
     PyObject *before; /* NULL: usage only */
     PyObject *after;
-    PyObject *file_of;
 } facts;
 
-int py_facts_watch(PyObject *before, PyObject *after, PyObject *file_of, PyObject *library)
+int py_facts_watch(PyObject *before, PyObject *after, PyObject *library)
 {
     const char *directory = PyUnicode_AsUTF8AndSize(library, NULL);
     if (directory == NULL || py_audit_install() != 0) {
@@ -21,7 +20,6 @@ int py_facts_watch(PyObject *before, PyObject *after, PyObject *file_of, PyObjec
     (void)files_read_init(directory); /* without a current directory no file is below it */
     facts.before = Py_NewRef(before);
     facts.after = Py_NewRef(after);
-    facts.file_of = Py_NewRef(file_of);
     return 0;
 }
 
@@ -35,18 +33,11 @@ void py_facts_begin(struct usage *ret_begin)
     usage_begin(facts.before != NULL ? USAGE_PEAK_OF_CELL : USAGE_PEAK_OF_PROCESS, ret_begin);
 }
 
-void py_facts_run(PyObject *file, PyObject *code)
+void py_facts_run(PyObject *file)
 {
-    if (facts.before == NULL) {
-        return;
+    if (facts.before != NULL) {
+        py_files_read_begin(file);
     }
-    PyObject *name =
-        file != NULL ? Py_NewRef(file) : PyObject_CallFunctionObjArgs(facts.file_of, code, NULL);
-    if (name != NULL && PyUnicode_Check(name)) {
-        py_files_read_begin(name);
-    }
-    Py_XDECREF(name);
-    PyErr_Clear();
 }
 
 /* ,"name":value; nothing where it cannot be had. Takes the value. */

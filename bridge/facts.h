@@ -16,16 +16,15 @@
 
 /*
  * From now on all of it is told. Callables of the Python half: before() and after() are
- * the guards', file_of(code) is the file name of a cell that IPython compiles; `library`
- * is the half's directory (str). -> 0, -1 with an exception.
+ * the guards', `library` is the half's directory (str). -> 0, -1 with an exception.
  */
-int py_facts_watch(PyObject *before, PyObject *after, PyObject *file_of, PyObject *library);
+int py_facts_watch(PyObject *before, PyObject *after, PyObject *library);
 
 /* A cell begins. Leaves no exception. */
 void py_facts_begin(struct usage *ret_begin);
 
-/* Its code runs next, compiled as `file`; NULL: by IPython. Leaves no exception. */
-void py_facts_run(PyObject *file, PyObject *code);
+/* Its code runs next, compiled as `file` (str). Leaves no exception. */
+void py_facts_run(PyObject *file);
 
 /* It is over: appends an object. Leaves no exception. */
 void py_facts_put(const struct usage *begin, struct buffer *json);

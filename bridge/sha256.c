@@ -102,5 +102,5 @@ void sha256_hex(struct slice bytes, char ret_text[2 * SHA256_BYTES + 1])
         ret_text[2 * i] = digit[digest[i] >> 4];
         ret_text[2 * i + 1] = digit[digest[i] & 15];
     }
-    ret_text[2 * SHA256_BYTES] = '\0';
+    ret_text[(size_t)2 * SHA256_BYTES] = '\0';
 }

@@ -89,7 +89,7 @@ static int py_take_of_dict(PyObject *value, PyObject *sample)
     PyObject *key_b = NULL;
     PyObject *item_b = NULL;
     int error = 0;
-    while (error == 0 && PyList_Size(sample) < 2 * SAMPLE &&
+    while (error == 0 && PyList_Size(sample) < 2 * (Py_ssize_t)SAMPLE &&
            PyDict_Next(value, &at, &key_b, &item_b)) {
         PyObject *pair = PyTuple_Pack(2, key_b, item_b); /* held: appending may collect garbage */
         error = pair != NULL ? PyList_Append(sample, PyTuple_GetItem(pair, 0)) : -1;

@@ -169,6 +169,13 @@ def test_what_is_written_from_it_is_told(space, tmp_path, write):
     ]
 
 
+def test_a_file_that_the_collector_closes_is_told_when_the_cell_ends(space):
+    """A finalizer runs anywhere, also in the middle of a host call."""
+    result = space.run("x = open('known.txt').read()\nopen('out', 'w').write(x)\nprint('after')")
+    assert [frame["type"] for frame in result.frames][-2:] == ["stdout_chunk", "host_call"]
+    assert space.host.told[0]["filename"] == "out"
+
+
 def test_all_versions_are_told_and_names_from_the_start_directory(space, tmp_path, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside") / "out"
     space.run(
@@ -236,7 +243,7 @@ def test_what_is_no_version_is_none_and_errors_are_no_cells(space, answer):
 
 
 def test_our_own_reads_ask_nothing(space):
-    for code in ("x = 1", "print(1)", "def f(): 1 / 0", "import linecache, json, traceback", "1 / 0", "f()"):
+    for code in ("x = 1", "print(1)", "def f(): 1 / 0", "import linecache, json, traceback", "1 / 0", "f()", "json.loads('{')"):
         result = space.execute(code, host=space.host)
         assert result.calls == [], code
     assert space.execute("import module_that_is_not_there", host=space.host).calls == []

@@ -69,13 +69,7 @@ def _watch_facts():
     from .frames import guards
 
     library = os.path.dirname(os.path.dirname(__file__))
-    _einkorn.watch_facts(guards.before_cell, guards.after_cell, _file_of, library)
-
-
-def _file_of(code):
-    from .ipython import compiler
-
-    return compiler.file_name(code)
+    _einkorn.watch_facts(guards.before_cell, guards.after_cell, library)
 
 
 def _on_inspect(module):
@@ -156,7 +150,12 @@ def run(count, code, store, silent):
 
     IPython shows the error itself.
     """
-    return loading.shell().run(count, code, store, silent)
+    shell = loading.shell()
+    if settings.FACTS:
+        from .ipython.compiler import file_name
+
+        _einkorn.begin_reads(file_name(code))
+    return shell.run(count, code, store, silent)
 
 
 def echo(value, count, store):
