@@ -94,16 +94,11 @@ def initialize(key):
     skills.install(key)
 
 
-class _Host:
-    """What cells have of a host so far: the raw call."""
-
-    def _call(self, method, args):
-        return _einkorn.host_call(method, args)
-
-
 def install_host(namespace, mode):
-    """Put the host object into ``namespace``.  So far it has ``_call`` only, in every mode."""
-    namespace["host"] = namespace["openai4s"] = _Host()
+    """Put the host object into ``namespace``, under both of its names."""
+    from . import host_install
+
+    host_install.install(namespace, mode)
 
 
 def before_cell(file):
