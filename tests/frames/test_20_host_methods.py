@@ -22,8 +22,8 @@ MORE = [
     ("host.save_artifact('r.csv', producing_cell_id='mine')", "save_artifact",
      [{"path": "r.csv", "inputVersionIds": [], "priority": 0, "executionCellId": "c1",
        "producingCellId": "mine"}]),
-    ("host.save_artifact('r', 'name', content_type='t', input_version_ids=['v'], source={'a_b': 1})",
-     "save_artifact",
+    ("host.save_artifact('r', 'name', content_type='t', input_version_ids=['v'], "
+     "source={'a_b': 1})", "save_artifact",
      [{"path": "r", "filename": "name", "contentType": "t", "inputVersionIds": ["v"], "priority": 0,
        "source": {"a_b": 1}, "executionCellId": "c1", "producingCellId": "c1"}]),
     ("host.collect(['a', 'b'])", "collect", [{"childIds": ["a", "b"]}]),
@@ -118,10 +118,10 @@ def shown(worker, code, answer):
 
 
 def test_any_method_can_be_called_by_its_name_and_the_codec_is_the_same(worker):
-    code = "host._call('any_thing', [{'a_b': {'c_d': None}, 'e': None, 'f__g_h': [None]}, {1: 2}, 'x_y'])"
+    code = "host._call('any_thing', [{'a_b': {'c_d': None}, 'e': None, 'f__g': [None]}, {1: 2}, 'x_y'])"
     calls = worker.execute(code, host=lambda method, args: None).calls
     assert calls == [
-        ("any_thing", [{"aB": {"c_d": None}, "fGH": [None]}, {"1": 2}, "x_y"]),
+        ("any_thing", [{"aB": {"c_d": None}, "fG": [None]}, {"1": 2}, "x_y"]),
     ]
 
 
