@@ -14,6 +14,7 @@ import os
 import secrets
 import time
 
+BINDING = ("command_sha256", "cwd", "generation", "challenge")
 DROP = object()  # a value for `change`: leave the field out
 
 
@@ -53,7 +54,7 @@ class BashHost:
             return {"error": "bash authorization: not the active generation"}
         now = int(time.time() * 1000)
         token = secrets.token_urlsafe(32)
-        binding = {name: spec[name] for name in ("command_sha256", "cwd", "generation", "challenge")}
+        binding = {name: spec[name] for name in BINDING}
         self.issued[token] = {**binding, "state": "issued", "until": now + self.life_ms}
         capability = {
             "version": "openai4s-bash-capability-v1", "token": token, **binding,

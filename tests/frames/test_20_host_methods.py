@@ -26,6 +26,9 @@ MORE = [
      "source={'a_b': 1})", "save_artifact",
      [{"path": "r", "filename": "name", "contentType": "t", "inputVersionIds": ["v"], "priority": 0,
        "source": {"a_b": 1}, "executionCellId": "c1", "producingCellId": "c1"}]),
+    ("host._call('save_artifact', ['path'])", "save_artifact", ["path"]),
+    ("host._call('save_artifact', [{'producingCellId': 'mine'}, {}])", "save_artifact",
+     [{"producingCellId": "mine", "executionCellId": "c1"}, {}]),
     ("host.collect(['a', 'b'])", "collect", [{"childIds": ["a", "b"]}]),
     ("host.env.list(None)", "env_list", [{"packages": []}]),
     ("host.env.list({'numpy'})", "env_list", [{"packages": ["numpy"]}]),
@@ -118,7 +121,8 @@ def shown(worker, code, answer):
 
 
 def test_any_method_can_be_called_by_its_name_and_the_codec_is_the_same(worker):
-    code = "host._call('any_thing', [{'a_b': {'c_d': None}, 'e': None, 'f__g': [None]}, {1: 2}, 'x_y'])"
+    args = "[{'a_b': {'c_d': None}, 'e': None, 'f__g': [None]}, {1: 2}, 'x_y']"
+    code = f"host._call('any_thing', {args})"
     calls = worker.execute(code, host=lambda method, args: None).calls
     assert calls == [
         ("any_thing", [{"aB": {"c_d": None}, "fG": [None]}, {"1": 2}, "x_y"]),

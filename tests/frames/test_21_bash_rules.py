@@ -105,7 +105,8 @@ def test_each_rule_refuses_something():
 
 HOSTILE = [
     "rm " * 200_000, "rm -rf " + "-- " * 200_000, "rm -r " + "/" * 500_000 + "x",
-    "dd of=" * 100_000, "chmod 777 " * 100_000, "curl " * 200_000, "a | " * 200_000, "curl " + "| sudo -a " * 100_000,
+    "dd of=" * 100_000, "chmod 777 " * 100_000, "curl " * 200_000, "a | " * 200_000,
+    "curl " + "| sudo -a " * 100_000,
     "a" * 500_000, "a() { " * 100_000, ">" * 500_000, "> " * 300_000, "sh " * 200_000,
     "http://" * 100_000, "http://" + "a@" * 200_000, "bash <(" * 100_000, " " * 500_000 + "x",
 ]  # fmt: skip
@@ -155,7 +156,7 @@ def test_the_list_that_counts_where_the_host_gives_no_verdict(monkeypatch, mode,
     assert rules.blocked_domain(names) == blocked
 
 
-# ---- the workspace --------------------------------------------------------------------------------
+# ---- the workspace ------------------------------------------------------------------------------
 
 
 def changed(directory, change):

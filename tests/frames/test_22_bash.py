@@ -11,13 +11,19 @@ import half
 from bash_host import DROP, BashHost
 
 GENERATION = "kernel:g-7"
+CELL = """\
+try:
+    print({call})
+except RuntimeError as error:
+    print("refused:", error)
+"""
 
 
 @pytest.fixture
 def bash(start, tmp_path):
     """A function that runs cells in a worker whose workspace is a directory of the test's own.
 
-    ``bash(call, host)`` returns the Result of ``result = <call>``; RuntimeError is shown as a line.
+    ``bash(call, host)`` returns the Result of a cell that prints what the call returns or raises.
     """
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -28,8 +34,7 @@ def bash(start, tmp_path):
     )
 
     def run(call, host, **options):
-        code = f"try:\n    result = {call}\n    print(result)\nexcept RuntimeError as e:\n    print('refused:', e)"
-        found = worker.execute(code, host=host, **options)
+        found = worker.execute(CELL.format(call=call), host=host, **options)
         assert found["error"] is None, found["error"]
         return found
 
@@ -472,6 +477,18 @@ with ThreadPoolExecutor(4) as pool:
     found = bash.worker.execute(code, host=host)
     assert found["stdout"] == f"{[str(number) for number in range(8)]}\n"
     assert sorted(host.methods()) == sorted(ROUND_TRIP * 8)
+
+
+def test_a_kernel_without_pidfds(tmp_path, monkeypatch):
+    process = half.use("bash_process")
+
+    def refuse(pid):
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    done = process.Command("sleep 0.2; echo 1; exec >/dev/null 2>&1; sleep 0.2", tmp_path, 30)
+    assert (done.status, done.code, done.stdout.text) == ("completed", 0, "1\n")
+    assert process.Command("sleep 60", tmp_path, 0.3).status == "timed_out"
 
 
 def test_no_descriptor_is_left(bash):

@@ -80,24 +80,25 @@ class Command:
         for fd in tails:
             os.set_blocking(fd, False)
             poller.register(fd, select.POLLIN)
-        leader = os.pidfd_open(self._process.pid)
+        leader = _pidfd(self._process.pid)
         try:
-            poller.register(leader, select.POLLIN)
-            pause = None  # once the leader has ended: seconds until we look for the others again
-            while True:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return False
-                wait = min(left, 3600 if pause is None else pause)
-                for fd, _ in poller.poll(wait * 1000):
+            if leader is not None:
+                poller.register(leader, select.POLLIN)
+            # How long we look at nothing else, in seconds. Nothing tells us when the last of the
+            # group has gone.
+            pause = 0.05 if leader is None else 3600
+            while (left := deadline - time.monotonic()) > 0:
+                for fd, _ in poller.poll(min(left, pause) * 1000):
                     if fd == leader or not self._read(fd, tails[fd]):
                         poller.unregister(fd)
                 if self._process.poll() is not None:
                     if not group_lives(self._process.pid):
                         return True
-                    pause = min(2 * pause, 0.1) if pause else 0.005
+                    pause = min(2 * pause, 0.1) if pause < 1 else 0.005
+            return False
         finally:
-            os.close(leader)
+            if leader is not None:
+                os.close(leader)
 
     def _tails(self):
         process = self._process
@@ -124,6 +125,14 @@ class Command:
         process.stdout.close()
         process.stderr.close()
         self.code = -1 if process.returncode is None else process.returncode
+
+
+def _pidfd(number):
+    """Return a descriptor that tells when a process ends; None where there is no such thing."""
+    try:
+        return os.pidfd_open(number)
+    except (AttributeError, OSError):
+        return None
 
 
 def stop_group(process):
