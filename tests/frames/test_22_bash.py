@@ -502,7 +502,14 @@ def test_no_descriptor_is_left(bash):
     assert bash.worker.execute(listing)["stdout"] == before
 
 
-def test_a_command_leaves_no_reads_behind(bash):
-    """What the worker itself reads for a command is not what the cell has read."""
-    found = bash("host.bash('sleep 0.2 & echo 1')", BashHost(bash.workspace))
-    assert found["files_read"] == []
+def test_the_worker_reads_nothing_by_the_cell_s_open(bash):
+    """Which may ask the host where a file comes from."""
+    code = """\
+import builtins
+opened = []
+builtins.open = lambda *arguments, real=open, **keywords: (
+    opened.append(arguments), real(*arguments, **keywords))[1]
+"""
+    assert bash.worker.execute(code)["error"] is None
+    value(bash("host.bash('sleep 0.3 & echo 1 > file')", BashHost(bash.workspace)))
+    assert bash.worker.execute("print(opened)")["stdout"] == "[]\n"
