@@ -28,6 +28,7 @@ REFUSED = [
     ("(rm -rf /)", DELETE),
     ("find . | xargs rm -rf ~/.", DELETE),
     ("echo begin\nrm -rf //\n", DELETE),
+    ("rm -rf \\\n  /", DELETE),
     ("mkfs.ext4 /dev/sda1", "mkfs would format a filesystem"),
     ("mkfs -t ext4 disk.img", "mkfs would format a filesystem"),
     ("dd if=image.iso of=/dev/sdb bs=4M", "dd writing to a device"),

@@ -135,6 +135,7 @@ UNASKED = [
      "bash: blocked by static safety precheck: recursive delete of '/', '~' or $HOME"),
     ("host.bash('touch ran', workdir='missing')", "bash: workdir not found: missing"),
     ("host.bash('touch ran', workdir='a file')", "bash: workdir not found: a file"),
+    ("host.bash('touch ran', workdir=3)", "bash: workdir not found: 3"),
     ("host.bash('touch ran', workdir='a\\0')", "bash: workdir not found: a\0"),
 ]  # fmt: skip
 
@@ -441,6 +442,25 @@ def test_output_that_is_no_text_is_shown_as_well_as_can_be(bash):
 def test_a_command_cannot_read_the_requests(bash):
     assert value(bash("host.bash('cat; echo $?')", BashHost(bash.workspace)))["stdout"] == "0\n"
     bash.worker.alive()
+
+
+@pytest.mark.parametrize("character", ["\\ud800", "\\udcff"])
+def test_a_command_that_the_host_cannot_see_as_it_is_does_not_run(bash, character):
+    """No frame can carry half a surrogate pair: the host is shown another text, with our digest."""
+    host = BashHost(bash.workspace)
+    text = refusal(bash(f"host.bash('touch ran; echo {character}')", host))
+    assert text == (
+        UNAVAILABLE + "host.authorize_bash error: bash authorization: command digest mismatch"
+    )
+    assert os.listdir(bash.workspace) == []
+
+
+def test_a_workdir_that_has_gone(bash):
+    worker = bash.worker
+    worker.execute("import os\nos.mkdir('gone')\nos.chdir('gone')\nos.rmdir('../gone')")
+    host = BashHost(bash.workspace)
+    assert refusal(bash("host.bash('true')", host)) == "bash: workdir not found: ."
+    assert host.methods() == []
 
 
 def test_a_command_that_cannot_be_started_is_told_to_the_host(bash):

@@ -98,11 +98,11 @@ def _check_domains(call, command):
 
 def _directory(workdir):
     """Return the directory to run in, with no links in its path."""
-    wanted = os.path.expanduser(os.fspath(workdir)) if workdir else "."
+    workdir = workdir or "."
     try:
-        directory = os.path.realpath(wanted, strict=True)
-    except (OSError, ValueError) as error:
-        raise RuntimeError(f"bash: workdir not found: {workdir or wanted}") from error
+        directory = os.path.realpath(os.path.expanduser(os.fsdecode(workdir)), strict=True)
+    except (OSError, TypeError, ValueError) as error:
+        raise RuntimeError(f"bash: workdir not found: {workdir}") from error
     if not os.path.isdir(directory):
         raise RuntimeError(f"bash: workdir not found: {workdir}")
     return directory

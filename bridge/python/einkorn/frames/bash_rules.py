@@ -50,6 +50,7 @@ _SEPARATORS = r"[;&|\n]+"
 
 def refusal(command):
     """Return the reason for which a command is not run, None if these rules know none."""
+    command = command.replace("\\\n", " ")  # a line that goes on
     pieces = re.split(_SEPARATORS, command)
     for where, pattern, reason in COMMANDS:
         if where == WHOLE:
