@@ -10,9 +10,7 @@
 #include "kernel/supervisor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -24,46 +22,27 @@
 #include "kernel/file_limit.h"
 #include "kernel/log.h"
 #include "kernel/process_group.h"
+#include "kernel/spawn.h"
 #include "kernel/worker_environment.h"
 
 extern char **environ;
 
-/* Default dispositions, SIGINT blocked until the worker's own handler stands. */
-static int set_attributes(posix_spawnattr_t *attributes)
+/* SIGINT stays blocked until the worker's own handler stands. */
+static int spawn(struct supervisor *self, const char *path, char *const argv[], const int stdio[2])
 {
-    sigset_t all, blocked;
-
-    (void)sigfillset(&all);
-    (void)sigemptyset(&blocked);
-    (void)sigaddset(&blocked, SIGINT);
-    CHECK(posix_spawnattr_init(attributes) == 0);
-    CHECK(posix_spawnattr_setsigdefault(attributes, &all) == 0);
-    CHECK(posix_spawnattr_setsigmask(attributes, &blocked) == 0);
-    CHECK(posix_spawnattr_setpgroup(attributes, 0) == 0);
-    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETPGROUP);
-}
-
-static int spawn(const char *path, char *const argv[], const int stdio[2], pid_t *ret_pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
     char **environment = worker_environment_new(environ);
-    int r;
+    struct spawn how = {.path = path,
+                        .argv = argv,
+                        .environment = environment,
+                        .stdio = {-1, stdio[0], stdio[1]},
+                        .hold_sigint = true};
+    int r = spawn_process(&how, &self->pid, &self->pidfd);
 
-    CHECK(posix_spawn_file_actions_init(&actions) == 0);
-    CHECK(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0);
-    CHECK(posix_spawn_file_actions_adddup2(&actions, stdio[0], 1) == 0);
-    CHECK(posix_spawn_file_actions_adddup2(&actions, stdio[1], 2) == 0);
-    CHECK(set_attributes(&attributes) == 0);
-    r = posix_spawn(ret_pid, path, &actions, &attributes, argv, environment);
     if (r == 0) {
-        file_limit_restore(*ret_pid);
+        file_limit_restore(self->pid);
     }
     free(environment);
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return -r;
+    return r;
 }
 
 /*
@@ -121,22 +100,15 @@ int supervisor_spawn(struct supervisor *self, const struct paths *paths,
     }
     argv[n] = NULL;
 
-    r = spawn(paths->launcher, (char *const *)(uintptr_t)argv, stdio, &self->pid);
+    self->interrupt = 0;
+    self->pid = 0;
+    self->pidfd = -1;
+    r = spawn(self, paths->launcher, (char *const *)(uintptr_t)argv, stdio);
     link_fds_close(fds);
     (void)close(stdio[0]);
     (void)close(stdio[1]);
-    self->interrupt = 0;
-    self->pidfd = -1;
-    if (r < 0) {
-        self->pid = 0;
-        return r;
-    }
-    limit_memory(self->pid, options->memory_limit);
-    self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
-    if (self->pidfd < 0) {
-        r = -errno;
-        (void)kill(self->pid, SIGKILL);
-        supervisor_reap(self);
+    if (r == 0) {
+        limit_memory(self->pid, options->memory_limit);
     }
     return r;
 }
