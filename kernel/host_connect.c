@@ -139,11 +139,12 @@ static void put_last_words(struct host *self, int cause, struct buffer *text)
     char tail[ROOM];
     size_t n;
     int status;
+    bool ended = self->transport.ended && self->transport.ended(self->transport.arg, &status);
 
-    if (self->transport.ended && self->transport.ended(self->transport.arg, &status)) {
+    if (ended) {
         put_outcome(text, status);
     }
-    if (cause != 0) {
+    if (cause != 0 && !(ended && cause == EPIPE)) { /* which says the same again */
         buffer_printf(text, ": %s", strerror(cause));
     }
     n = self->transport.stderr_tail

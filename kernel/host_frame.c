@@ -41,6 +41,12 @@ static size_t special_at(const uint8_t *p, const uint8_t *end, const char **ret_
     return 0;
 }
 
+/* Whether a value may begin at p. */
+static bool may_begin(const uint8_t *start, const uint8_t *p)
+{
+    return p == start || strchr(" \t\r\n[:,-", p[-1]) != NULL;
+}
+
 /*
  * A copy in which these names are numbers. Inside strings nothing is looked for:
  * there a quote ends the string unless a backslash stands before it.
@@ -59,7 +65,7 @@ static uint8_t *without_special(struct slice text)
             in_string = !in_string;
         } else if (in_string) {
             p += *p == '\\' ? 1 : 0;
-        } else if ((n = special_at(p, end, &number)) > 0) {
+        } else if (may_begin(copy, p) && (n = special_at(p, end, &number)) > 0) {
             memcpy(p, number, n);
             p += n - 1;
         }

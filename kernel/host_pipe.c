@@ -35,7 +35,10 @@
 #include "kernel/host_stderr.h"
 #include "kernel/spawn.h"
 
-enum { READ_SIZE = 64 * 1024 };
+enum {
+    READ_SIZE = 64 * 1024,
+    ENDING_MS = 1000, /* a process's pipes close a moment before it has ended */
+};
 
 struct pipe_worker {
     pid_t pid;
@@ -96,6 +99,7 @@ static int read_line(void *arg, const char **ret_line, size_t *ret_n)
         }
         r = fill(self);
         if (r == -EPIPE) {
+            (void)has_ended(self, ENDING_MS);
             return 0;
         }
         if (r == 0) {
@@ -168,6 +172,9 @@ static int write_line(void *arg, const char *line, size_t n)
             r = -errno;
         }
     }
+    if (r == -EPIPE) {
+        (void)has_ended(self, ENDING_MS);
+    }
     return r;
 }
 
@@ -211,7 +218,6 @@ static bool ended(void *arg, int *ret_status)
     struct pipe_worker *self = arg;
     siginfo_t info = {0};
 
-    (void)has_ended(self, 1000); /* its pipes close a moment before it is at its end */
     if (waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOWAIT | WNOHANG) == -1 ||
         info.si_pid == 0) {
         return false;
@@ -313,7 +319,8 @@ static int start(struct pipe_worker *self, const struct host_pipe_options *optio
                         .environment = options->environment,
                         .directory = options->cwd,
                         .stdio = {pipes[0][0], pipes[1][1], pipes[2][1]},
-                        .own_session = true};
+                        .own_session = true,
+                        .close_others = true};
     int r = spawn_process(&how, &self->pid, &self->pidfd);
 
     (void)close(pipes[0][0]);

@@ -48,6 +48,9 @@ static void set_actions(posix_spawn_file_actions_t *actions, const struct spawn 
             CHECK(posix_spawn_file_actions_adddup2(actions, how->stdio[fd], fd) == 0);
         }
     }
+    if (how->close_others) {
+        CHECK(posix_spawn_file_actions_addclosefrom_np(actions, 3) == 0);
+    }
     if (how->directory) {
         CHECK(posix_spawn_file_actions_addchdir_np(actions, how->directory) == 0);
     }

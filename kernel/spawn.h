@@ -14,6 +14,7 @@ struct spawn {
     char *const *environment;
     const char *directory; /* NULL: ours */
     int stdio[3];          /* become its fds 0, 1, 2; stdio[0] -1: /dev/null. Above 2. */
+    bool close_others;     /* no other fd of ours is open in it, not even one without CLOEXEC */
     bool own_session;      /* else a process group of its own in our session */
     bool hold_sigint;      /* it starts with SIGINT blocked, and unblocks it when it can take one */
 };
