@@ -92,7 +92,7 @@ struct host_call {
  * Answers one call. Exactly one of these for each; a second replaces the
  * first, and without one the answer is null.
  *
- *     host_answer_data    a JSON value (as text); an object with the single key
+ *     host_answer_data    a JSON value (as text; n 0: up to its NUL); an object with the single key
  *                         "error" is a soft failure and becomes the error
  *     host_answer_error   the text of an error: RuntimeError `host.<method> error: <text>`
  *                         in the cell
