@@ -33,6 +33,9 @@ add_custom_command(OUTPUT ${host_archive}
     COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(einkorn_host_static ALL DEPENDS ${host_archive})
 
+# The file says where things are from where it lies, so that a moved tree is still right.
+file(RELATIVE_PATH host_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+    ${CMAKE_INSTALL_PREFIX})
 configure_file(kernel/einkorn-host.pc.in einkorn-host.pc @ONLY)
 
 install(TARGETS einkorn_host LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
