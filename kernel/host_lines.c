@@ -51,10 +51,13 @@ void host_lines_added(struct host_lines *self, size_t n)
 
 int host_lines_next(struct host_lines *self, struct slice *ret_line)
 {
-    const uint8_t *start = self->bytes.p + self->taken;
-    const uint8_t *newline = NULL;
+    const uint8_t *newline = NULL, *start;
     size_t n;
 
+    if (host_lines_waiting(self) == 0) {
+        return 0;
+    }
+    start = self->bytes.p + self->taken;
     if (self->bytes.n > self->scanned) {
         newline = memchr(self->bytes.p + self->scanned, '\n', self->bytes.n - self->scanned);
     }

@@ -1,13 +1,15 @@
 """
 What `einkorn frames` is measured beside: a worker for JSON lines as one writes it in
 Python, a loop around exec. It has the protocol's common path (handshake, cells with
-streamed and bounded output, host calls, usage) and nothing of what makes such a worker
+streamed and bounded output, host calls, sources for tracebacks, usage with the cell's own
+peak of memory) and nothing of what makes such a worker
 hard (interrupts, descriptors that cells close, facts), so it is not slowed by it.
 """
 
 import io
 import itertools
 import json
+import linecache
 import resource
 import sys
 import time
@@ -19,6 +21,7 @@ CHUNK = 64_000
 
 requests, replies = sys.stdin, sys.stdout
 numbers = itertools.count(1)
+sources = []  # names in linecache, oldest first
 
 
 def write(frame):
@@ -71,13 +74,32 @@ def cpu_seconds():
     return sum(use.ru_utime + use.ru_stime for use in used)
 
 
+def forget_peak():
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def peak_kb():
+    with open("/proc/self/status") as file:
+        return next(int(row.split()[1]) for row in file if row.startswith("VmHWM:"))
+
+
+def remember(name, code):
+    linecache.cache[name] = (len(code), None, [row + "\n" for row in code.split("\n")], name)
+    sources.append(name)
+    while len(sources) > 128:
+        linecache.cache.pop(sources.pop(0), None)
+
+
 def run(request, number, namespace):
     out, err = Stream(request["id"]), Stream()
     error = line = function = None
+    name = f"<kernel:{number}>"
+    remember(name, request["code"])
+    forget_peak()
     began, cpu = time.time(), cpu_seconds()
     real = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out, err
-    name = f"<kernel:{number}>"
     try:
         try:
             code = compile(request["code"], name, "eval")
@@ -98,7 +120,7 @@ def run(request, number, namespace):
         "error": error, "interrupted": False,
         "trace": {"error_lineno": line, "error_call": function}, "guards": {}, "files_read": [],
         "usage": {"wall_s": round(time.time() - began, 4), "cpu_s": round(cpu_seconds() - cpu, 4),
-                  "peak_rss_kb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss},
+                  "peak_rss_kb": peak_kb()},
     })
 
 
