@@ -29,15 +29,18 @@ static void authorize(struct allowing *self, json_t *spec, struct host_answer *a
     long long now = (long long)time(NULL) * 1000;
     const char *workspace = text_of(spec, "workspace");
     const char *root = *workspace ? workspace : text_of(spec, "cwd");
-    json_t *capability =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "version",
-                  "openai4s-bash-capability-v1", "token", "0123456789abcdef0123456789abcdef",
-                  "command_sha256", text_of(spec, "commandSha256"), "cwd", text_of(spec, "cwd"),
-                  "workspace", workspace, "allowed_root", root, "generation",
-                  text_of(spec, "generation"), "challenge", text_of(spec, "challenge"),
-                  "issued_at_ms", (json_int_t)now, "expires_at_ms", (json_int_t)(now + 30000));
-    char *text = json_dumps(capability, 0);
+    json_t *capability = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "version", "openai4s-bash-capability-v1",
+        "command_sha256", text_of(spec, "commandSha256"), "cwd", text_of(spec, "cwd"), "workspace",
+        workspace, "allowed_root", root, "generation", text_of(spec, "generation"), "challenge",
+        text_of(spec, "challenge"), "issued_at_ms", (json_int_t)now, "expires_at_ms",
+        (json_int_t)(now + 30000));
+    char token[64];
+    char *text;
 
+    (void)snprintf(token, sizeof token, "0123456789abcdef0123456789abcdef-%zu", self->count);
+    (void)json_object_set_new(capability, "token", json_string(token));
+    text = json_dumps(capability, 0);
     if (self->count < 4) {
         (void)snprintf(self->seen[self->count++], 128, "%s", text_of(spec, "generation"));
     }
