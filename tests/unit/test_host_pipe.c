@@ -206,6 +206,20 @@ Test(host_pipe, stderr_is_drained_and_its_end_kept)
     transport.close(transport.arg, false);
 }
 
+Test(host_pipe, last_words_are_known_as_soon_as_the_end_is)
+{
+    for (int i = 0; i < 30; i++) {
+        char tail[8];
+        struct host_transport transport =
+            start("head -c 60000 /dev/zero >&2; echo 'last' >&2; exec kill -KILL $$");
+
+        expect_end(&transport);
+        cr_assert_eq(transport.stderr_tail(transport.arg, tail, 5), 5);
+        cr_assert_arr_eq(tail, "last\n", 5);
+        transport.close(transport.arg, false);
+    }
+}
+
 Test(host_pipe, the_end_is_seen_though_a_child_of_the_worker_holds_its_pipes)
 {
     struct host_transport transport = start("setsid sleep 30 & echo $!; exit 0");
