@@ -5,7 +5,8 @@ and beside `python -c pass`, and prints a table.
     frames.py EINKORN [--python PATH] [--rounds 11] [--output PATH.json]
 
 Each round measures all of them, in an order that turns round every time; figures are
-medians. One client, in Python, serves both workers, so its time is in both.
+medians. One client, in Python, serves both workers, so its time is in both; what the
+worker's main thread computes is told beside it, for it is what a busy machine changes least.
 """
 
 import argparse
@@ -62,6 +63,10 @@ class Worker:
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
+    def computed(self):
+        """-> seconds that its main thread has been on a processor"""
+        return int(pathlib.Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[0]) / 1e9
+
     def end(self):
         self.send({"type": "shutdown"})
         self.process.communicate(timeout=60)
@@ -82,10 +87,14 @@ def of_worker(command):
     found = {"ready, ms": worker.ready * 1e3}
     found["memory when ready, MB"] = worker.peak()
     worker.execute("pass")
+    before = worker.computed()
     trips = [seconds(worker.execute, "x = 1")[0] for _ in range(CELLS)]
     found["execute round trip, ms"] = statistics.median(trips) * 1e3
+    found["computed for it, ms"] = (worker.computed() - before) / CELLS * 1e3
+    before = worker.computed()
     code = f"for i in range({CALLS}):\n    assert host._call('echo', [i]) == [i]"
     found[f"{CALLS} host calls, ms"] = seconds(worker.execute, code)[0] * 1e3
+    found["computed for them, ms"] = (worker.computed() - before) * 1e3
     before = worker.peak()
     taken, (response, streamed) = seconds(worker.execute, PRINTED)
     assert OUT_OF_BOUND < streamed < OUT_OF_BOUND + 100, streamed
