@@ -2,9 +2,9 @@
 # All tests of Einkorn, on a bare Debian 12, as root or with sudo.
 #
 #   sh tests/run.sh             everything
-#   sh tests/run.sh PART...     some of: style unit abi install python e2e clients tools
-#                               ipython shell figures notebooks ipykernel nbclient
-#                               conformance asan fuzz quickstart
+#   sh tests/run.sh PART...     some of: style unit abi seeds install python e2e frames
+#                               clients tools ipython shell figures notebooks ipykernel
+#                               nbclient conformance asan fuzz quickstart
 #   sh tests/run.sh --long ...  with tests/e2e/chaos in its long form
 #
 # Packages that are missing are installed, Python ones into virtual environments
@@ -22,8 +22,8 @@ if [ "${1:-}" = --long ]; then
     timeout=1200
     shift
 fi
-all="style unit abi install python e2e clients tools ipython shell figures notebooks \
-    ipykernel nbclient conformance asan fuzz quickstart"
+all="style unit abi seeds install python e2e frames clients tools ipython shell figures \
+    notebooks ipykernel nbclient conformance asan fuzz quickstart"
 parts=${*:-$all}
 jobs=$(nproc)
 failed=""
@@ -73,6 +73,11 @@ part_abi() {
     build dev && ctest --preset dev -L abi
 }
 
+# libeinkorn-host with the real worker, and as it is installed.
+part_seeds() {
+    build dev && ctest --preset dev -L seeds -j "$jobs" --progress
+}
+
 part_install() {
     build dev && run_pytest dev tests/kernelspec
 }
@@ -84,6 +89,11 @@ part_python() {
 # shellcheck disable=SC2086 # no word where it is not asked for
 part_e2e() {
     build dev && run_pytest dev $long tests/e2e
+}
+
+part_frames() {
+    need_venv build/plot-venv tests/requirements-plot.txt && build dev &&
+        run_pytest dev tests/frames
 }
 
 part_clients() {
@@ -180,7 +190,8 @@ part_conformance() {
 part_asan() {
     build asan && ctest --preset asan -L unit -j "$jobs" --progress &&
         ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 PYTHONMALLOC=malloc \
-            run_pytest asan --ignore tests/e2e/chaos/test_memory.py tests/kernelspec tests/e2e
+            run_pytest asan --ignore tests/e2e/chaos/test_memory.py tests/kernelspec tests/e2e \
+            tests/frames
 }
 
 part_quickstart() {
