@@ -1,9 +1,11 @@
 """What a response says of an exception.  Imported when the first cell fails."""
 
+import os
 import traceback
 
 from . import sources
 
+_WRAPPERS = os.path.join(os.path.dirname(__file__), "lineage")
 MAX_CHARACTERS = 1_000_000
 MARKER = f"\n...(truncated at {MAX_CHARACTERS} characters)"
 
@@ -26,9 +28,24 @@ def describe(error, file):
 def _formatted(error):
     sources.refill()
     try:
-        return bounded(traceback.TracebackException.from_exception(error).format())
+        shown = traceback.TracebackException.from_exception(error)
+        _leave_wrappers_out(shown)
+        return bounded(shown.format())
     except (Exception, SystemExit, GeneratorExit):  # of the exception's own code
         return f"{type(error).__name__}: <traceback could not be formatted>\n"
+
+
+def _leave_wrappers_out(shown):
+    """Take the frames of lineage's wrappers out: the cell has called what is within them."""
+    seen = set()
+    waiting = [shown]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.stack[:] = [frame for frame in one.stack if not frame.filename.startswith(_WRAPPERS)]
+        waiting += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())]
 
 
 def bounded(pieces):

@@ -4,6 +4,8 @@ They are the very classes that ``open`` returns, with a few methods more.
 """
 
 import io
+from os import fstat
+from stat import S_ISREG
 
 from . import lineage, provenance
 from .provenance_values import Tagged
@@ -12,8 +14,8 @@ from .provenance_values import Tagged
 def opened(file, args, kwargs):
     """Return ``file``, which ``open(*args, **kwargs)`` gave, or one in its place."""
     path = args[0] if args else kwargs.get("file")
-    if not lineage.is_path(path):
-        return file
+    if not lineage.is_path(path) or not S_ISREG(fstat(file.fileno()).st_mode):
+        return file  # a device or a pipe has no versions
     mode = args[1] if len(args) > 1 else kwargs.get("mode", "r")
     reads = "r" in mode
     tags = lineage.resolve(path) if reads else frozenset()
