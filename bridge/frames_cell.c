@@ -13,8 +13,8 @@
 
 #include "bridge/files_read.h"
 #include "bridge/forked.h"
-#include "bridge/frames_channel.h"
 #include "bridge/frames_half.h"
+#include "bridge/frames_standard.h"
 #include "bridge/frames_stream.h"
 #include "bridge/frames_write.h"
 #include "bridge/gate.h"
@@ -402,7 +402,7 @@ int py_frames_cell_run(PyObject *code, PyObject *id, PyObject *origin)
         run.facts = py_try_hook(FRAMES_AFTER_CELL, "facts unavailable", NULL, NULL);
         error = py_send(py_response(&run, description, interrupted));
     }
-    channel_mend_standard();
+    standard_mend();
     Py_XDECREF(run.file);
     Py_XDECREF(run.out);
     Py_XDECREF(run.err);

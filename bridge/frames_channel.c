@@ -25,11 +25,9 @@
 #include <unistd.h>
 
 #include "bridge/buffer.h"
+#include "bridge/frames_standard.h"
 
-enum {
-    HIGH = 256,          /* closerange(3, 256) is what careful programs do before exec */
-    READ_SIZE = 1 << 16, /* of one read */
-};
+enum { READ_SIZE = 1 << 16 }; /* of one read */
 
 struct way {
     const char *name;         /* in messages */
@@ -46,7 +44,6 @@ struct way {
 static struct {
     struct way in;
     struct way out;
-    int error_fd; /* a second descriptor of fd 2 */
     struct buffer buffer;
     size_t taken; /* bytes at its front that were handed out */
     size_t seen;  /* bytes behind them without a newline */
@@ -55,20 +52,9 @@ static struct {
     .in = {"IN", "_openai4s_protocol_stdin", "r", "_openai4s_proto_in_reserve", -1, -1, false, 0,
            0},
     .out = {"OUT", "_openai4s_protocol_stdout", "w", NULL, -1, -1, false, 0, 0},
-    .error_fd = -1,
 };
 
 /* ---- descriptors ---------------------------------------------------------------- */
-
-/* A duplicate out of the way. -> fd, -errno. */
-static int duplicate(int fd)
-{
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
-    if (copy < 0) { /* ulimit -n is small */
-        copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    }
-    return copy >= 0 ? copy : -errno;
-}
 
 static bool way_is(const struct way *self, int fd)
 {
@@ -107,37 +93,6 @@ static void after_fork_in_child(void)
     (void)close(nothing);
     channel.taken = channel.buffer.n;
     channel.seen = 0;
-}
-
-static int put_nothing_on(int fd)
-{
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int error = nothing >= 0 ? 0 : -errno;
-    if (nothing >= 0 && nothing != fd) {
-        error = dup2(nothing, fd) == fd ? 0 : -errno;
-        (void)close(nothing);
-    } else if (nothing >= 0) {
-        error = fcntl(fd, F_SETFD, 0) == 0 ? 0 : -errno;
-    }
-    return error;
-}
-
-static bool is_closed(int fd)
-{
-    return fcntl(fd, F_GETFD) < 0;
-}
-
-void channel_mend_standard(void)
-{
-    if (is_closed(STDIN_FILENO)) {
-        (void)put_nothing_on(STDIN_FILENO);
-    }
-    if (is_closed(STDERR_FILENO) && dup2(channel.error_fd, STDERR_FILENO) < 0) {
-        (void)put_nothing_on(STDERR_FILENO);
-    }
-    if (is_closed(STDOUT_FILENO)) {
-        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-    }
 }
 
 /* ---- what sys shows ---------------------------------------------------------------- */
@@ -212,13 +167,13 @@ static int py_resolve(struct way *self)
 static int way_init(struct way *self, int fd, bool with_reserve)
 {
     struct stat status;
-    self->fd = duplicate(fd);
+    self->fd = standard_duplicate(fd);
     if (self->fd < 0 || fstat(self->fd, &status) != 0) {
         return self->fd < 0 ? self->fd : -errno;
     }
     self->device = status.st_dev;
     self->inode = status.st_ino;
-    self->reserve = with_reserve ? duplicate(fd) : -1;
+    self->reserve = with_reserve ? standard_duplicate(fd) : -1;
     return with_reserve && self->reserve < 0 ? self->reserve : 0;
 }
 
@@ -239,12 +194,8 @@ static int py_open(int in, int out, bool with_reserve)
     if (error == 0) {
         error = way_init(&channel.out, out, with_reserve);
     }
-    channel.error_fd = duplicate(STDERR_FILENO);
     if (error == 0) {
-        error = put_nothing_on(STDIN_FILENO);
-    }
-    if (error == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-        error = -errno;
+        error = standard_leave_to_cells();
     }
     if (error == 0) {
         error = -pthread_atfork(NULL, NULL, after_fork_in_child);
@@ -290,7 +241,7 @@ static bool py_cut_line(PyObject **ret_line)
     channel.seen = 0;
     if (channel.taken == buffer->n) {
         channel.taken = 0;
-        if (buffer->size > READ_SIZE * 16) {
+        if (buffer->size > (size_t)READ_SIZE * 16) {
             buffer_release(buffer); /* a large line came by; most are small */
         }
         buffer_clear(buffer);

@@ -48,7 +48,4 @@ void py_channel_look(void);
 int channel_write(const void *p, size_t n);
 int py_channel_written(int error);
 
-/* fd 0, 1, 2 that a cell has closed are there again, so that no file of a cell's gets them. */
-void channel_mend_standard(void);
-
 #endif

@@ -62,7 +62,9 @@ static char *stripped(const char *text, size_t n)
         n--;
     }
     char *copy = xmalloc(n + 1);
-    memcpy(copy, text, n);
+    if (n > 0) { /* an empty file has no bytes at all */
+        memcpy(copy, text, n);
+    }
     copy[n] = '\0';
     return copy;
 }

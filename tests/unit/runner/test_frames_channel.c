@@ -1,4 +1,4 @@
-/* bridge/frames_channel.c: descriptors that cells may do anything to. */
+/* bridge/frames_channel.c, frames_standard.c: descriptors that cells may do anything to. */
 
 #include "frames_fixture.h"
 
@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+
+#include "bridge/frames_standard.h"
 
 TestSuite(frames_channel, .init = frames_start);
 
@@ -167,7 +169,7 @@ Test(frames_channel, closed_standard_descriptors_are_filled_and_others_left)
     close(0);
     close(2);
     (void)dup2(mine[1], 1);
-    channel_mend_standard();
+    standard_mend();
     cr_expect(eq(int, fcntl(0, F_GETFD), 0));
     cr_expect(eq(int, fcntl(2, F_GETFD), 0));
     cr_expect(same_file(1, mine[1]));
