@@ -41,7 +41,8 @@ static bool is_soft_failure(struct slice object, struct slice *ret_error)
 
 void host_answer_data(struct host_answer *self, const char *json, size_t n)
 {
-    struct slice text = {(const uint8_t *)json, n > 0 ? n : strlen(json)}, error;
+    struct slice text = {(const uint8_t *)json, n > 0 ? n : strlen(json)};
+    struct slice error = {NULL, 0};
     enum json_kind kind;
 
     if (host_json_check(text, &kind) < 0) {

@@ -110,7 +110,7 @@ int host_await(struct host *self, struct host_wait *wait, struct host_frame *ret
     int r = 0;
 
     while (r == 0) {
-        struct slice line;
+        struct slice line = {NULL, 0};
 
         r = host_receive(self, &line, reterr);
         if (r < 0) {

@@ -272,7 +272,7 @@ static void close_worker(void *arg, bool graceful)
 /* Both ends above 2, so that no one of them is overwritten while the child's 0, 1, 2 are made. */
 static int open_pipe(int ret_ends[2])
 {
-    int ends[2], r = 0;
+    int ends[2] = {-1, -1}, r = 0;
 
     if (pipe2(ends, O_CLOEXEC) == -1) {
         return -errno;
@@ -347,7 +347,7 @@ int host_pipe_transport(const struct host_pipe_options *options,
                         struct host_transport *ret_transport)
 {
     struct pipe_worker *self;
-    int pipes[3][2];
+    int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
     int r = open_pipes(pipes);
 
     if (r < 0) {
