@@ -200,3 +200,17 @@ def test_exit_asks_the_client(pair, start, code):
     payload = kernel.execute(code).reply.content["payload"]
     kept = "keep_kernel" in code
     assert payload == [{"source": "ask_exit", "keepkernel": kept}]
+
+
+def test_an_interrupt_before_ipython_runs_its_coroutine(start):
+    """In its own preparations: no warning of what was never awaited, and the next cell is whole."""
+    kernel = start(args=["--shell=ipython"])
+    code = ("import signal\nkind = type(get_ipython())\n"
+            "def interrupted(self):\n    del kind.trio_runner\n"
+            "    signal.raise_signal(signal.SIGINT)\n    return False\n"
+            "kind.trio_runner = property(interrupted)")
+    for _ in range(3):  # each lets go of the traceback of the one before, and what it holds
+        kernel.run(code)
+        result = kernel.execute("print('never')")
+        assert result.error == ("KeyboardInterrupt", "")
+        assert result.stderr == result.stdout == ""

@@ -6,6 +6,7 @@ that is replaced: messages go to the runner, the count and the parent of a cell 
 """
 
 import contextlib
+import inspect
 import os
 import sys
 
@@ -50,6 +51,12 @@ def _leave_child(error):
         raise error if isinstance(error, SystemExit) else SystemExit(1)
 
 
+def _close_unstarted(coroutine):
+    """Spare the user the warning that it was never awaited: an interrupt came before."""
+    if coroutine is not None and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+        coroutine.close()
+
+
 class Payloads(PayloadManager):
     """Hands payloads to the runner, which keeps them for the reply of the caller's cell."""
 
@@ -74,6 +81,7 @@ class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
     cell_count = 0  # the number of the cell that runs
     cell_is_stored = True  # it has a place in In and Out
     in_plain_cell = False  # it does not come through here
+    _coroutine = None  # of the cell that began last
 
     @default("exiter")
     def _make_exiter(self):
@@ -216,6 +224,11 @@ class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
         """Run a cell: see InteractiveShell.  A method of its own, so that it can be replaced."""
         return super().run_cell(*args, **kwargs)
 
+    def run_cell_async(self, *args, **kwargs):
+        """Run a cell in a coroutine: see InteractiveShell."""
+        self._coroutine = super().run_cell_async(*args, **kwargs)
+        return self._coroutine
+
     def run(self, count, code, store, silent):
         """Run cell ``count`` for the runner.
 
@@ -233,6 +246,8 @@ class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
         try:
             result = self._run(code, store, silent)
         finally:
+            _close_unstarted(self._coroutine)
+            self._coroutine = None
             shown.end()
         error = result.error_before_exec or result.error_in_exec
         if os.getpid() != pid:
@@ -261,12 +276,14 @@ class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
                 await self.run_cell_async(code, store_history=store, silent=silent, **how)
             )
 
+        coroutine = run()
         try:
-            tasks.run_coroutine(run())
+            tasks.run_coroutine(coroutine)
         except KeyboardInterrupt:
             if not results or results[0].success:
                 raise
         finally:
+            _close_unstarted(coroutine)
             result = results[0] if results else None
             _einkorn.context.run(self._end_cell, result, silent)
         return result
