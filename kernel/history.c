@@ -240,7 +240,7 @@ void history_answer(const struct history *self, const struct history_query *quer
 
         if (picked[i]) {
             buffer_put_text(ret_member, comma);
-            history_put_row(ret_member, is_range ? 0 : mine, entry->line,
+            history_put_row(ret_member, is_range ? query->session : mine, entry->line,
                             (struct slice){entry->input, entry->input_n}, query->with_output,
                             (struct slice){entry->output, entry->output_n});
             comma = ",";

@@ -45,7 +45,8 @@ struct slice history_output(const struct history *self, uint32_t line);
 
 /*
  * Appends `"history":[…]`, what the request asks for. `number` is this session's in
- * the file, 0 if it has none. A range of this session is answered as session 0.
+ * the file, 0 if it has none. A range has the number of the session that
+ * was asked for, 0 or this one's.
  */
 void history_answer(const struct history *self, const struct history_query *query, int64_t number,
                     struct buffer *ret_member);

@@ -72,7 +72,11 @@ def queries():
 
 
 def test_answers_equal_ipykernels(start, tmp_path):
-    """Two sessions, one of each; then the same questions to both, each with a copy of the file."""
+    """
+    Two sessions, one of each; then the same questions to both, each with a copy of the file.
+    ipykernel calls its session 0 even where it is asked for by its number, 3; jupyter_kernel_test
+    wants the number.
+    """
     first = ["x = 1", "x", "y = 'ä'", "y", "x\n\n", "def f():\n    return 1\n"]
     second = ["x", "a = '\\\\'", "x = 2", "x", "1/0"]
     third = ["x", "x = 3", "'é'", "x"]
@@ -84,6 +88,8 @@ def test_answers_equal_ipykernels(start, tmp_path):
     ours = cells_of_einkorn(start, tmp_path / "other", third, asked)
     assert any(len(answer) > 10 for answer in theirs) and len(asked) > 200
     for query, one, other in zip(asked, theirs, ours):
+        if query.get("session") == 3:
+            one = [[3, *rest] for _, *rest in one]
         assert other == one, query
 
 

@@ -48,7 +48,7 @@ static const struct {
     {"{\"hist_access_type\":\"range\",\"session\":0,\"start\":1,\"stop\":2}",
      "[[0,1,\"import math\"]]"},
     {"{\"hist_access_type\":\"range\",\"session\":1,\"start\":3}",
-     "[[0,3,\"x\"],[0,4,\"import math\"]]"},
+     "[[1,3,\"x\"],[1,4,\"import math\"]]"},
     {"{\"hist_access_type\":\"range\",\"session\":0,\"start\":-1,\"stop\":null}",
      "[[0,4,\"import math\"]]"},
     {"{\"hist_access_type\":\"range\",\"session\":0,\"start\":2,\"stop\":-1.0}",
@@ -144,7 +144,7 @@ Test(history, a_session_that_has_a_number_is_told_by_it)
         const char *content, *answer;
     } numbered[] = {
         {"{\"hist_access_type\":\"tail\",\"n\":1}", "[[7,4,\"import math\"]]"},
-        {"{\"hist_access_type\":\"range\",\"session\":7,\"start\":4}", "[[0,4,\"import math\"]]"},
+        {"{\"hist_access_type\":\"range\",\"session\":7,\"start\":4}", "[[7,4,\"import math\"]]"},
         {"{\"hist_access_type\":\"range\",\"session\":1,\"start\":1}", "[]"},
     };
     struct history *history = session();
