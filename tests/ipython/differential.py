@@ -78,8 +78,10 @@ def _output(message):
     if kind == "stream":
         return [kind, content["name"], content["text"]]
     if kind == "error":
-        frames = plain(content["traceback"]).split("\n\n")  # neither shows its own but ipykernel
-        shown = [each for each in frames if not re.match(r"File \S*/ipykernel/", each)]
+        frames = plain(content["traceback"]).split("\n\n")
+        # Ours shows none of its own; ipykernel does, and under IPython 8 what IPython has for it.
+        shown = [each for each in frames
+                 if not re.match(r"File \S*/(ipykernel|IPython/core)/", each)]
         return [kind, content["ename"], content["evalue"], "\n\n".join(shown)]
     if kind in ("display_data", "update_display_data", "execute_result"):
         return [kind, content["data"], content["metadata"]]
