@@ -154,10 +154,9 @@ Test(seeds_host_calls, a_ninth_line_for_nobody_is_a_desync_and_the_worker_surviv
     seed_init(&seed);
     seed.options.dispatch = seed_echo;
     seed.tap = flood;
-    seed.mute_answers =
-        true; /* the real answer never comes; lineage calls are answered by errors */
-    seed_start(&seed);
+    seed.mute_answers = true; /* the real answer never comes, and no other call is made */
     (void)setenv("OPENAI4S_PROVENANCE_OFF", "1", 1);
+    seed_start(&seed);
     struct host_result *result = seed_run(&seed, "try:\n"
                                                  "    host._call('ping', [])\n"
                                                  "except RuntimeError as e:\n"
