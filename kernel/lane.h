@@ -13,8 +13,9 @@
  * Comm messages go ahead of the others while something runs, as far as no cell
  * stands before them: the worker takes them up when it can, in an await or in
  * process_messages(), and says so (LINK_BEGIN). A cell that awaits may wait for just such a
- * message while the cells after it are queued already, so then none stands before them. Those that it has not taken up when
- * the running request is done follow it, one after another, before all else.
+ * message while the cells after it are queued already, so then none stands before them. Those that
+ * it has not taken up when the running request is done follow it, one after another, before all
+ * else.
  */
 
 #include <stdbool.h>
