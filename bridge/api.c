@@ -7,17 +7,9 @@
 #include "bridge/api.h"
 
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "bridge/code.h"
-#include "bridge/facts.h"
 #include "bridge/forked.h"
-#include "bridge/gate.h"
 #include "bridge/link.h"
-#include "bridge/loop.h"
-#include "bridge/murmur.h"
-#include "bridge/port_link.h"
 #include "bridge/py_json.h"
 #include "bridge/tape.h"
 #include "bridge/xalloc.h"
@@ -38,7 +30,7 @@ int py_put_error(struct buffer *buffer, PyObject *ename, PyObject *evalue, PyObj
     return py_json_put(buffer, traceback);
 }
 
-static int py_refuse_child(void)
+int py_refuse_child(void)
 {
     if (!forked_is_child()) {
         return 0;
@@ -231,24 +223,6 @@ static PyObject *py_set_stdin_error(PyObject *self, PyObject *class)
     Py_RETURN_NONE;
 }
 
-static PyObject *py_set_interrupt_taker(PyObject *self, PyObject *taker)
-{
-    (void)self;
-    py_gate_set_taker(taker);
-    Py_RETURN_NONE;
-}
-
-static PyObject *py_hold_interrupts(PyObject *self, PyObject *args)
-{
-    PyObject *callable_b = NULL;
-    PyObject *argument_b = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OO:hold_interrupts", &callable_b, &argument_b)) {
-        return NULL;
-    }
-    return py_gate_hold(callable_b, argument_b);
-}
-
 /* What a payload is for (Messaging spec, "Payloads (DEPRECATED)"); NULL: it does not say. */
 static PyObject *py_source_b(PyObject *item)
 {
@@ -301,45 +275,6 @@ static PyObject *py_payload(PyObject *self, PyObject *item)
     Py_RETURN_NONE;
 }
 
-static PyObject *py_comms(PyObject *self, PyObject *only_one)
-{
-    (void)self;
-    size_t handled = 0;
-    if (py_refuse_child() != 0) {
-        return NULL;
-    }
-    if (syscall(SYS_gettid) != getpid()) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "comm messages are handled in the main thread only, where cells run");
-        return NULL;
-    }
-    int more = py_loop_comms(PyObject_IsTrue(only_one) > 0, &handled);
-    if (more < 0) {
-        return NULL;
-    }
-    return Py_BuildValue("(nO)", (Py_ssize_t)handled, more > 0 ? Py_True : Py_False);
-}
-
-static PyObject *py_awaits(PyObject *self, PyObject *unused)
-{
-    (void)self;
-    (void)unused;
-    struct speaker *speaker = py_speaker_current();
-    int error = speaker->port->py_begin(speaker->request);
-    py_speaker_leave(speaker);
-    if (error != 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
-}
-
-static PyObject *py_request_fd(PyObject *self, PyObject *unused)
-{
-    (void)self;
-    (void)unused;
-    return PyLong_FromLong(port_link_fd());
-}
-
 static PyObject *py_encode(PyObject *self, PyObject *value)
 {
     (void)self;
@@ -349,105 +284,7 @@ static PyObject *py_encode(PyObject *self, PyObject *value)
     return text;
 }
 
-/* Lone surrogates become '?', as in what is compiled nobody meets them. */
-static PyObject *py_murmur2(PyObject *self, PyObject *args)
-{
-    PyObject *text_b = NULL;
-    unsigned int seed = 0;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "UI:murmur2", &text_b, &seed)) {
-        return NULL;
-    }
-    PyObject *bytes = PyUnicode_AsEncodedString(text_b, "utf-8", "replace");
-    if (bytes == NULL) {
-        return NULL;
-    }
-    const struct slice slice = {(const uint8_t *)PyBytes_AsString(bytes),
-                                (size_t)PyBytes_Size(bytes)};
-    uint32_t hash = murmur2(slice, seed);
-    Py_DECREF(bytes);
-    return PyLong_FromUnsignedLong(hash);
-}
-
-static PyObject *py_parent(PyObject *self, PyObject *unused)
-{
-    (void)self;
-    (void)unused;
-    struct speaker *speaker = py_speaker_current();
-    PyObject *parent = Py_XNewRef(py_speaker_parent_b(speaker));
-    py_speaker_leave(speaker);
-    return parent;
-}
-
-static PyObject *py_future_flags(PyObject *self, PyObject *unused)
-{
-    (void)self;
-    (void)unused;
-    return PyLong_FromLong(code_future_flags());
-}
-
-static PyObject *py_lookup(PyObject *self, PyObject *args)
-{
-    const char *kind = NULL;
-    const char *msg_id = NULL;
-    (void)self;
-    if (py_refuse_child() != 0 || !PyArg_ParseTuple(args, "ss:lookup", &kind, &msg_id)) {
-        return NULL;
-    }
-    struct speaker *speaker = py_speaker_current();
-    PyObject *text = speaker->port->py_lookup(slice_of(kind), slice_of(msg_id));
-    py_speaker_leave(speaker);
-    return text;
-}
-
-static PyObject *py_speaker(PyObject *self, PyObject *args)
-{
-    unsigned long long request = 0;
-    PyObject *parent_b = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "KO!:speaker", &request, &PyDict_Type, &parent_b)) {
-        return NULL;
-    }
-    return (PyObject *)py_speaker_for(request, parent_b);
-}
-
-static PyObject *py_history_session(PyObject *self, PyObject *unused)
-{
-    (void)self;
-    (void)unused;
-    /* A forked child has no page. */
-    int64_t session = forked_is_child() ? 0 : atomic_load(&port_link_page()->history_session);
-    if (session == LINK_SESSION_COMES) {
-        Py_RETURN_NONE;
-    }
-    return PyLong_FromLongLong(session);
-}
-
-static PyObject *py_watch_facts(PyObject *self, PyObject *args)
-{
-    PyObject *before_b = NULL;
-    PyObject *after_b = NULL;
-    PyObject *library_b = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OOU:watch_facts", &before_b, &after_b, &library_b) ||
-        py_facts_watch(before_b, after_b, library_b) != 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
-}
-
-static PyObject *py_begin_reads(PyObject *self, PyObject *file)
-{
-    (void)self;
-    if (!PyUnicode_Check(file)) {
-        PyErr_SetString(PyExc_TypeError, "the name of a file is a str");
-        return NULL;
-    }
-    py_facts_run(file);
-    Py_RETURN_NONE;
-}
-
-PyMethodDef api_methods[] = {
+static PyMethodDef speaking_methods[] = {
     {"publish", (PyCFunction)(void (*)(void))py_publish, METH_VARARGS | METH_KEYWORDS,
      "publish(msg_type, content, metadata=None, buffers=())\n--\n\n"
      "Sends a message to everybody who listens, in the current cell."},
@@ -457,49 +294,15 @@ PyMethodDef api_methods[] = {
      "ask(prompt, password, /)\n--\n\nAsks the current cell's user for a line."},
     {"set_stdin_error", py_set_stdin_error, METH_O,
      "set_stdin_error(class, /)\n--\n\nThe exception of ask() where asking is not allowed."},
-    {"set_interrupt_taker", py_set_interrupt_taker, METH_O,
-     "set_interrupt_taker(taker, /)\n--\n\nThe function that is asked, with the current frame, "
-     "before KeyboardInterrupt is raised: true means that it has seen to it. None: nobody."},
-    {"hold_interrupts", py_hold_interrupts, METH_VARARGS,
-     "hold_interrupts(callable, argument, /)\n--\n\ncallable(argument); an interrupt that comes "
-     "meanwhile is raised after it."},
     {"payload", py_payload, METH_O,
      "payload(item, /)\n--\n\nAdds to the payload of the current cell's reply, in place of what "
      "has the same source."},
-    {"comms", py_comms, METH_O,
-     "comms(only_one, /)\n--\n\nHandles the comm messages that have come while this request runs, "
-     "or the next one. -> how many, and whether more may come. Main thread only."},
-    {"awaits", py_awaits, METH_NOARGS,
-     "awaits()\n--\n\nSays that the cell which runs will call comms() while it awaits."},
-    {"request_fd", py_request_fd, METH_NOARGS,
-     "request_fd()\n--\n\nThe fd that is readable when comms() is worth a call."},
     {"encode", py_encode, METH_O,
      "encode(value, /)\n--\n\nThe value as JSON text, as publish() writes it."},
-    {"murmur2", py_murmur2, METH_VARARGS,
-     "murmur2(text, seed, /)\n--\n\nThe hash by which debuggers name the file of a cell."},
-    {"future_flags", py_future_flags, METH_NOARGS,
-     "future_flags()\n--\n\nThe flags of compile() that the session's `from __future__` set."},
-    {"parent", py_parent, METH_NOARGS,
-     "parent()\n--\n\nThe request in whose name is spoken here, always the same dict: header, "
-     "msg_id, msg_type, parent_header, metadata, content, buffers. Empty where it is none."},
-    {"lookup", py_lookup, METH_VARARGS,
-     "lookup(kind, msg_id, /)\n--\n\nWhat the kernel process knows of the last message on "
-     "'control', or of the 'message' with that msg_id: JSON text of an object with number, "
-     "identities and header, empty where it knows none."},
-    {"speaker", py_speaker, METH_VARARGS,
-     "speaker(number, parent, /)\n--\n\nA value for `cell`: who has it there speaks for the "
-     "request of that number, whose dict is parent."},
-    {"history_session", py_history_session, METH_NOARGS,
-     "history_session()\n--\n\nThis session's number in the history's file; 0: it has none; "
-     "None: it gets one in a moment."},
     {"tape", py_tape, METH_O,
      "tape(room, /)\n--\n\nWhat was written to the streams since the last call, as a list of "
      "(0 for stdout or 1 for stderr, text). From now on `room` bytes are kept; 0: nothing."},
-    {"watch_facts", py_watch_facts, METH_VARARGS,
-     "watch_facts(before, after, library, /)\n--\n\nHas the replies of cells tell what "
-     "they read and what they left changed: see bridge/facts.h."},
-    {"begin_reads", py_begin_reads, METH_O,
-     "begin_reads(file, /)\n--\n\nFrom now on the files are noted, if facts are watched, that code "
-     "compiled as file reads: of a cell that IPython compiles."},
     {NULL, NULL, 0, NULL},
 };
+
+PyMethodDef *const api_tables[] = {speaking_methods, api_session_methods, NULL};

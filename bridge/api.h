@@ -12,7 +12,12 @@
 #include "bridge/buffer.h"
 #include "bridge/speaker.h"
 
-extern PyMethodDef api_methods[];
+/* Its tables, NULL at the end: of api.c and of api_session.c. */
+extern PyMethodDef *const api_tables[];
+extern PyMethodDef api_session_methods[];
+
+/* A forked child has no connection: RuntimeError. -> 0, -1. */
+int py_refuse_child(void);
 
 /* {"ename": …, "evalue": …, "traceback": …} without its braces. -> 0, -1. */
 int py_put_error(struct buffer *buffer, PyObject *ename, PyObject *evalue, PyObject *traceback);
