@@ -252,7 +252,7 @@ def test_earlier_sessions_are_told(begin):
     assert ask(second, "range", session=-1, start=2, stop=3) == [[1, 2, "x"]]
     assert ask(second, "range", session=1, start=3) == [[1, 3, "import math"]]
     for current in 0, 2:
-        assert ask(second, "range", session=current, start=2) == [[0, 2, "'ä'"]]
+        assert ask(second, "range", session=current, start=2) == [[current, 2, "'ä'"]]
     assert ask(second, "range", session=7, start=1) == []
     assert ask(second, "search", pattern="x*") == [[1, 1, "x = 1"], [1, 2, "x"], [2, 1, "x"]]
     assert ask(second, "search", pattern="x", unique=True) == [[2, 1, "x"]]
@@ -261,7 +261,9 @@ def test_earlier_sessions_are_told(begin):
 
 def test_a_question_in_the_first_cell_is_answered_while_it_runs(begin):
     """The file's answer comes although Python is busy, with a busy and an idle of its own."""
-    begin().execute("'before'")
+    first = begin()
+    first.execute("'before'")
+    first.stop()  # its line is in the file then, and not only on the way there
     kernel = begin()
     cell = kernel.started("print('go'); import threading; threading.Event().wait()")
     assert [line for _, _, line in ask(kernel, "tail", n=2)][0] == "'before'"
