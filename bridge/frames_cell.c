@@ -14,6 +14,7 @@
 #include "bridge/files_read.h"
 #include "bridge/forked.h"
 #include "bridge/frames_half.h"
+#include "bridge/frames_post.h"
 #include "bridge/frames_standard.h"
 #include "bridge/frames_stream.h"
 #include "bridge/frames_write.h"
@@ -392,12 +393,14 @@ int py_frames_cell_run(PyObject *code, PyObject *id, PyObject *origin)
     py_set_member(&cells.id, id);
     py_set_member(&cells.origin, origin);
     py_frames_cell_arm();
+    post_cell_runs(true);
     int error = py_prepare(&run);
     if (error == 0) {
         error = py_run_with_streams(&run);
     }
     PyObject *description = error == 0 ? py_describe(&run, &interrupted) : NULL;
     py_disarm();
+    post_cell_runs(false); /* before the response: the host sends what it likes after that */
     if (error == 0) {
         run.facts = py_try_hook(FRAMES_AFTER_CELL, "facts unavailable", NULL, NULL);
         error = py_send(py_response(&run, description, interrupted));

@@ -9,8 +9,6 @@
 
 #include "bridge/frames_post.h"
 
-#include <stdbool.h>
-
 #include "bridge/frames_channel.h"
 #include "bridge/gate.h"
 
@@ -23,7 +21,6 @@ struct piece {
 struct waiter {
     PyObject *queue; /* list of (kind, object) */
     PyThread_type_lock wake;
-    bool waits;  /* within py_take */
     bool sleeps; /* and lets the other read */
 };
 
@@ -32,8 +29,9 @@ static struct {
     PyObject *call_id; /* of the host call that waits, or NULL */
     struct waiter loop;
     struct waiter call;
-    bool reads; /* one of them reads */
-    bool ended; /* there is nothing more to read */
+    bool reads;     /* one of them reads */
+    bool ended;     /* there is nothing more to read */
+    bool cell_runs; /* no request is awaited */
 } post;
 
 static int py_waiter_init(struct waiter *self)
@@ -119,7 +117,7 @@ static struct waiter *py_owner(const struct piece *piece)
         return &post.loop;
     }
     if (piece->object == NULL) {
-        return post.loop.waits ? &post.loop : &post.call; /* a spoilt request, or answer? */
+        return post.cell_runs ? &post.call : &post.loop; /* a spoilt answer, or request? */
     }
     return py_is_request(piece->object) && !py_is_answer(piece->object) ? &post.loop : &post.call;
 }
@@ -197,11 +195,9 @@ static int py_pop(struct waiter *self, PyObject **ret_object)
 static int py_take(struct waiter *self, struct waiter *other, PyObject **ret_object)
 {
     int error = 0;
-    self->waits = true;
     while (error == 0 && PyList_Size(self->queue) == 0 && !post.ended) {
         error = post.reads ? py_sleep(self) : py_read_one();
     }
-    self->waits = false;
     waiter_wake(other); /* whatever has happened here: somebody must read */
     if (error != 0) {
         return -1;
@@ -211,6 +207,11 @@ static int py_take(struct waiter *self, struct waiter *other, PyObject **ret_obj
     }
     *ret_object = NULL;
     return POST_END;
+}
+
+void post_cell_runs(bool runs)
+{
+    post.cell_runs = runs;
 }
 
 int py_post_next(PyObject **ret_object)

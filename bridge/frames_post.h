@@ -9,6 +9,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdbool.h>
 
 enum post_kind {
     POST_END,       /* the host is gone */
@@ -25,6 +26,9 @@ int py_post_init(PyObject *parse);
  * -> enum post_kind, or -1: a signal's handler raised, or the way in is lost.
  */
 int py_post_next(PyObject **ret_object);
+
+/* While a cell runs no request is awaited: a line that is none is a spoilt answer. */
+void post_cell_runs(bool runs);
 
 /*
  * A host call begins and ends: between the two, lines with its id are for it, and so are
