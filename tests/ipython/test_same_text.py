@@ -12,6 +12,7 @@ import json
 import pathlib
 import re
 import subprocess
+import tempfile
 
 import pytest
 from client import PYTHON, Kernel
@@ -25,10 +26,11 @@ ADDRESS = re.compile(r"0x[0-9a-f]{6,}|\b\d{15}\b")  # also as mocks and threads 
 
 @functools.cache
 def reference():
-    done = subprocess.run([PYTHON, pathlib.Path(__file__).with_name("reference.py")], text=True,
-                          input=json.dumps(CELLS), capture_output=True, timeout=120,
-                          env={"HOME": "/nonexistent", "IPYTHONDIR": "/nonexistent",
-                               "PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0"})
+    with tempfile.TemporaryDirectory() as home:
+        done = subprocess.run([PYTHON, pathlib.Path(__file__).with_name("reference.py")], text=True,
+                              input=json.dumps(CELLS), capture_output=True, timeout=120, cwd=home,
+                              env={"HOME": home, "IPYTHONDIR": home,
+                                   "PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0"})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
