@@ -198,3 +198,19 @@ if RESULT_ROWS:
         shown = [m for m in iopub if m.type in ("execute_result", "display_data")]
         assert [any(key.startswith(mime) for key in m.content["data"]) for m in shown] == [True], (
             json.dumps([sorted(m.content["data"]) for m in shown]))
+
+
+def test_the_signs_of_ipykernel(start):
+    """C044: what libraries decide by, in the order in which they look; the first cell asks already."""
+    kernel = start()
+    for code, expected in (
+        ("import sys\nip = get_ipython()\nprint(type(ip).__name__, 'IPKernelApp' in ip.config, "
+         "hasattr(ip, 'kernel'), 'IPython' in sys.modules)", "ZMQInteractiveShell True True True"),
+        ("from IPython import get_ipython as g2\nprint(g2() is ip, ip.execution_count > 0, "
+         "callable(ip.run_line_magic), callable(display))", "True True True True"),
+        ("import builtins\nprint(all(hasattr(builtins, n) for n in ('get_ipython', 'display')))",
+         "True"),
+        ("import os\nprint(sys.stdout.isatty(), os.environ.get('CLICOLOR'), "
+         "'ipykernel' in sys.modules)", "False 1 True"),
+    ):
+        assert printed(kernel, code) == expected + "\n"
