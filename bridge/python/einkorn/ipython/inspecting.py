@@ -20,12 +20,12 @@ _lock = threading.RLock()
 def complete(shell, code, cursor):
     """Return the content of a complete_reply (messaging spec, "Completion")."""
     cursor = _inside(code, cursor)
-    interrupts = []
-    with _lock, provisionalcompleter(), _noting(shell.Completer, interrupts):
+    interrupts, answers = [], []
+    with _lock, provisionalcompleter(), _noting(shell.Completer, interrupts, answers):
         every = list(shell.Completer.completions(code, cursor))
         if interrupts:
             every += _names(shell.Completer, code, cursor)
-        elif not every:
+        elif not every and not answers:
             every = _without_jedi(shell.Completer, code, cursor)
         found = list(rectify_completions(code, every))
     types = [
@@ -48,16 +48,22 @@ def complete(shell, code, cursor):
 
 
 @contextlib.contextmanager
-def _noting(completer, interrupts):
-    """Note interrupts of jedi and of what comes after it: the completer keeps them for itself."""
+def _noting(completer, interrupts, answers):
+    """Note interrupts of jedi and of what comes after it: the completer keeps them for itself.
+
+    Note also that jedi answered: where it was not asked, or has failed, it returns an empty list.
+    """
     jedi, rest = completer._jedi_matches, completer._completions
 
     def jedi_matches(*args, **kwargs):
         try:
-            return jedi(*args, **kwargs)
+            found = jedi(*args, **kwargs)
         except KeyboardInterrupt as error:
             interrupts.append(error)
             raise
+        if not isinstance(found, _NOTHING):
+            answers.append(found)
+        return found
 
     def completions(*args, **kwargs):
         try:
@@ -71,6 +77,9 @@ def _noting(completer, interrupts):
         yield
     finally:
         del completer._jedi_matches, completer._completions
+
+
+_NOTHING = type(iter([]))
 
 
 def _without_jedi(completer, code, cursor):
