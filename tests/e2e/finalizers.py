@@ -200,7 +200,8 @@ class Renaming:
         self.path, self.itself = path, self
     def __del__(self):
         os.rename(self.path, self.path[:-1])
-open(mark + "-", "w").write("done")
+with open(mark + "-", "w") as file:
+    file.write("done")
 thing = Renaming(mark + "-")""",
 }
 

@@ -25,7 +25,7 @@ def complete(shell, code, cursor):
         every = list(shell.Completer.completions(code, cursor))
         if interrupts:
             every += _names(shell.Completer, code, cursor)
-        elif not every and not answers:
+        elif not every and not answers and not _is_in_string(code, cursor):
             every = _without_jedi(shell.Completer, code, cursor)
         found = list(rectify_completions(code, every))
     types = [
@@ -80,6 +80,12 @@ def _noting(completer, interrupts, answers):
 
 
 _NOTHING = type(iter([]))
+
+
+def _is_in_string(code, cursor):
+    """Whether an odd number of quotes stands before the cursor in its line: jedi is not asked there."""
+    line = code[:cursor].rpartition("\n")[2]
+    return any(line.count(quote) % 2 for quote in "'\"")
 
 
 def _without_jedi(completer, code, cursor):

@@ -350,6 +350,7 @@ def make_shell(names):
     shell.profile = app
     root = IPKernelApp.instance(config=config, shell=shell, kernel_class=IPythonKernel)
     root.kernel = shell.kernel = shell.parent = IPythonKernel.instance(parent=root, shell=shell)
+    tasks.runners.add(InteractiveShell.run_code.__code__)
     shell.compile.flags |= _einkorn.future_flags()
     names.namespace.update(unders)  # the displayhook has emptied them
     names.hand_over(shell.history_manager, shell.displayhook)

@@ -1,0 +1,31 @@
+"""
+What the oldest IPython that we serve, 8.18, does in its own way or does not have. With it as the
+kernel's the tests named here are left out; whatever else fails then is a bug of ours.
+"""
+
+import functools
+import subprocess
+
+from client import PYTHON
+
+KEEPS_NONE = "IPython 8 keeps no outputs for %notebook"
+
+DIFFERENCES = {
+    "test_notebook_has_what_cells_have_shown": KEEPS_NONE,
+    "test_what_is_kept_is_bounded": KEEPS_NONE,
+    "test_a_flood_is_not_kept": KEEPS_NONE,
+    "test_many_cells_with_much_output_are_not_kept": KEEPS_NONE,
+    "test_the_first_magic_imports_nothing_that_only_others_need": "IPython 8 imports them itself",
+    "test_an_interrupt_ends_a_startup_file": "IPython 8 goes on after what interrupts a file",
+    "test_the_shell_lets_others_do_what_ipykernels_does[display(Broken())]":
+        "IPython 8 shows fewer lines around an error in a short class",
+}
+
+
+@functools.cache
+def is_it():
+    """Whether the kernel's Python has it."""
+    code = "import IPython.core.release as r; print(r.version_info[0])"
+    done = subprocess.run([PYTHON, "-c", code], stdin=subprocess.DEVNULL, text=True,
+                          capture_output=True, timeout=60, check=True)
+    return done.stdout.strip() == "8"
