@@ -190,9 +190,11 @@ part_conformance() {
 # process occupies says nothing, so test_memory.py is not for it.
 part_asan() {
     build asan && ctest --preset asan -L unit -j "$jobs" --progress &&
-        ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 PYTHONMALLOC=malloc \
-            run_pytest asan --ignore tests/e2e/chaos/test_memory.py tests/kernelspec tests/e2e \
-            tests/frames
+        (
+            export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 PYTHONMALLOC=malloc
+            run_pytest asan --ignore tests/e2e/chaos/test_memory.py tests/kernelspec tests/e2e &&
+                run_pytest asan tests/frames
+        )
 }
 
 part_quickstart() {
