@@ -463,9 +463,12 @@ def test_restart_in_place(start):
     kernel.expect_log(r"einkorn: Python ended with exit status 3.*; the report is .*")
     kernel.run("x = 1")
     worker = kernel.worker
-    code = "print('last')\nimport os\nos._exit(3)"
+    go = kernel.directory / "go"
+    code = f"print('last')\nimport os\nwhile not os.path.exists({str(go)!r}): pass\nos._exit(3)"
     msg_id = kernel.send_execute(code)
     queued = kernel.send_execute("print('never')")
+    kernel.kernel_info()  # what was sent before it on shell has come
+    go.touch()
     result = kernel.finish_execute(msg_id, code)
     assert result.stdout == "last\n"
     assert result.error[1].endswith("A new Python takes its place: all variables are gone")
