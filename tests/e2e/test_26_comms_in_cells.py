@@ -421,7 +421,7 @@ def test_a_shutdown_gives_waiting_messages_their_idle(start):
         assert [m.state for m in kernel.iopub(msg_id)] == ["busy", "idle"]
     assert kernel.iopub(handled)[-1].state == "idle"
     assert kernel.finished(running).status == "error"
-    kernel.stop()
+    kernel.check_gone()
 
 
 def test_a_cell_that_outlives_thousands_of_messages_keeps_its_parent(open_comm):
