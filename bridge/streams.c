@@ -36,11 +36,18 @@ PyObject *stream_object_b(int stream)
     return streams[stream].text;
 }
 
+/* `softspace` changes nothing: IPython sets it after each cell, as Python 2 did. */
+static bool is_as_we_made_it(PyObject *attributes)
+{
+    Py_ssize_t n = PyDict_Size(attributes);
+    return n == 0 || (n == 1 && PyDict_GetItemString(attributes, "softspace") != NULL);
+}
+
 int stream_if_ours(PyObject *file)
 {
     for (int i = 0; i < PORT_STREAMS; i++) {
         if (file == streams[i].text) {
-            return file != NULL && PyDict_Size(streams[i].attributes) == 0 ? i : -1;
+            return file != NULL && is_as_we_made_it(streams[i].attributes) ? i : -1;
         }
     }
     return -1;

@@ -38,6 +38,7 @@ DIFFERENCES = {
     "test_a_look_up_has_a_budget": SWALLOWS,
     "test_an_interrupt_at_pdbs_prompt_ends_the_cell": DEBUGGER,
     "test_startup_files_of_the_prompt_are_not_run": "IPython runs PYTHONSTARTUP, as ipykernel does",
+    "test_a_session_is_written_as_ipython_writes_it": "IPython may make the profile's directory first",
     "test_directories_that_cannot_be_used[runtime": "IPython warns of the directory",
     "test_variables_of_the_environment[developer": "asyncio tells of each cell that takes long",
     "test_completion_and_inspection_run_nothing_but_attribute_access": "jedi asks for items, too",
