@@ -263,7 +263,6 @@ static void release(struct kernel *kernel)
     zsys_shutdown(); /* waits for what lingers; after it ZeroMQ holds no memory of ours */
     iopub_release(&kernel->iopub);
     origins_release(&kernel->origins);
-    origin_unref(&kernel->last_control);
     signer_destroy(&kernel->signer);
     replay_destroy(&kernel->replay);
     link_sender_release(&kernel->sender);

@@ -63,7 +63,6 @@ struct kernel {
     struct iopub iopub;
     struct output output;
     struct origins origins;
-    struct origin *last_control; /* the last message on control; NULL: there was none */
     struct lane lane;
     struct history history;
     struct remember remember; /* and where it goes */

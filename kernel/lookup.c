@@ -34,7 +34,7 @@ static void put_origin(struct buffer *text, const struct origin *origin)
 void lookup_answer(struct kernel *kernel, uint64_t serial, struct slice kind, struct slice msg_id)
 {
     const struct origin *origin =
-        slice_is(kind, "control") ? kernel->last_control : origins_of(&kernel->origins, msg_id);
+        slice_is(kind, "control") ? kernel->origins.control : origins_of(&kernel->origins, msg_id);
     struct buffer text = BUFFER_INIT;
 
     if (origin) {

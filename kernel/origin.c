@@ -72,12 +72,22 @@ void origins_add(struct origins *self, struct origin *origin)
     *place = origin_ref(origin);
 }
 
+static void keep(struct origin **place, struct origin *origin)
+{
+    struct origin *before = *place;
+
+    *place = origin_ref(origin);
+    origin_unref(&before);
+}
+
 void origins_speak(struct origins *self, struct origin *origin)
 {
-    struct origin *before = self->speaker;
+    keep(&self->speaker, origin);
+}
 
-    self->speaker = origin_ref(origin);
-    origin_unref(&before);
+void origins_note_control(struct origins *self, struct origin *origin)
+{
+    keep(&self->control, origin);
 }
 
 struct origin *origins_find(const struct origins *self, uint64_t number)
@@ -112,6 +122,7 @@ struct origin *origins_of(const struct origins *self, struct slice msg_id)
 void origins_release(struct origins *self)
 {
     origin_unref(&self->speaker);
+    origin_unref(&self->control);
     for (size_t i = 0; i < ORIGINS_KEPT; i++) {
         origin_unref(&self->kept[i]);
     }

@@ -50,6 +50,7 @@ struct origins {
     struct origin *kept[ORIGINS_KEPT]; /* number modulo ORIGINS_KEPT; references */
     uint64_t last;                     /* the highest number given out */
     struct origin *speaker;            /* who has the word, or had it last; NULL: nobody yet */
+    struct origin *control;            /* of the last message on control; NULL: there was none */
 };
 
 /* Gives the origin the next number and keeps it. */
@@ -57,6 +58,9 @@ void origins_add(struct origins *self, struct origin *origin);
 
 /* The origin has the word from now on: text of fd 1 and fd 2 is its. Keeps a reference. */
 void origins_speak(struct origins *self, struct origin *origin);
+
+/* A message came on control: it is the last one there. Keeps a reference. */
+void origins_note_control(struct origins *self, struct origin *origin);
 
 /*
  * The origin with that number; where it is too old, or 0 (text of fd 1 and

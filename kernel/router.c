@@ -30,8 +30,7 @@ static void dispatch(struct kernel *kernel, enum channel channel)
     const struct request_type *type = request_type_find(origin->type);
 
     if (channel == CHANNEL_CONTROL) {
-        origin_unref(&kernel->last_control);
-        kernel->last_control = origin_ref(origin);
+        origins_note_control(&kernel->origins, origin);
     }
     if (!type) {
         refusals_tell(&kernel->refusals, clock_us(CLOCK_MONOTONIC),

@@ -231,7 +231,6 @@ static inline void subject_forget(struct subject *self)
     input_release(&kernel->input);
     output_release(&kernel->output);
     origins_release(&kernel->origins);
-    origin_unref(&kernel->last_control);
     replay_destroy(&kernel->replay);
     replay_destroy(&self->replay);
     buffer_release(&kernel->start_text);

@@ -140,7 +140,6 @@ static inline void stage_release(struct stage *self)
     zsys_shutdown();
     iopub_release(&kernel->iopub);
     origins_release(&kernel->origins);
-    origin_unref(&kernel->last_control);
     signer_destroy(&kernel->signer);
     signer_destroy(&self->signer);
     replay_destroy(&kernel->replay);
