@@ -5,7 +5,7 @@
 # become one, in which every hidden name is made local.
 
 file(GLOB host_sources CONFIGURE_DEPENDS kernel/host*.c)
-list(APPEND host_sources kernel/spawn.c bridge/buffer.c bridge/json_text.c bridge/json_text_check.c
+list(APPEND host_sources kernel/path_search.c kernel/spawn.c bridge/buffer.c bridge/json_text.c bridge/json_text_check.c
     bridge/utf8.c bridge/xalloc.c)
 
 add_library(einkorn_host_objects OBJECT ${host_sources})

@@ -13,20 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bridge/buffer.h"
 #include "bridge/xalloc.h"
+#include "kernel/path_search.h"
 
 extern char **environ;
-
-static char *joined(const char *directory, size_t n, const char *name)
-{
-    struct buffer path = BUFFER_INIT;
-
-    buffer_put(&path, directory, n);
-    buffer_put_char(&path, '/');
-    buffer_put(&path, name, strlen(name) + 1);
-    return (char *)buffer_detach(&path, &n);
-}
 
 static char *absolute(const char *path)
 {
@@ -35,7 +25,7 @@ static char *absolute(const char *path)
     if (*path == '/' || !strchr(path, '/') || !getcwd(directory, sizeof directory)) {
         return xstrdup(path);
     }
-    return joined(directory, strlen(directory), path);
+    return path_joined(directory, strlen(directory), path);
 }
 
 static const char *path_of(char *const *environment)
@@ -48,29 +38,13 @@ static const char *path_of(char *const *environment)
     return "";
 }
 
-/* The program on that PATH; where it is not there, its name: whoever runs it says so. */
-static char *search(const char *path, const char *name)
-{
-    while (*path) {
-        size_t n = strcspn(path, ":");
-        char *candidate = joined(n > 0 ? path : ".", n > 0 ? n : 1, name);
-
-        if (access(candidate, X_OK) == 0) {
-            return candidate;
-        }
-        free(candidate);
-        path += n + (path[n] == ':' ? 1 : 0);
-    }
-    return xstrdup(name);
-}
-
 void host_command_init(struct host_command *self, const struct host_options *options)
 {
     const char *python = options->python ? options->python : "python3";
     char *found =
         strchr(python, '/')
             ? xstrdup(python)
-            : search(path_of(options->environment ? options->environment : environ), python);
+            : path_search(path_of(options->environment ? options->environment : environ), python);
 
     *self =
         (struct host_command){.einkorn = absolute(options->einkorn ? options->einkorn : "einkorn"),
