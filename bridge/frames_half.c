@@ -22,14 +22,7 @@ static const char *const hook_name[FRAMES_HOOKS] = {
 
 int py_frames_half_load(const char *library)
 {
-    PyObject *module = py_half_import(library, "einkorn.frames.hooks");
-    int error = module != NULL ? 0 : -1;
-    for (size_t i = 0; i < FRAMES_HOOKS && error == 0; i++) {
-        hooks[i] = PyObject_GetAttrString(module, hook_name[i]);
-        error = hooks[i] != NULL ? 0 : -1;
-    }
-    Py_XDECREF(module);
-    return error;
+    return py_half_find(library, "einkorn.frames.hooks", hook_name, FRAMES_HOOKS, hooks);
 }
 
 PyObject *frames_hook_b(enum frames_hook hook)

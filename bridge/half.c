@@ -42,7 +42,7 @@ static PyObject *py_find_spec(const char *library)
     return spec;
 }
 
-PyObject *py_half_import(const char *library, const char *module)
+static PyObject *py_half_import(const char *library, const char *module)
 {
     PyObject *spec = py_find_spec(library);
     PyObject *frozen = spec != NULL ? PyImport_ImportModule("_frozen_importlib") : NULL;
@@ -54,16 +54,22 @@ PyObject *py_half_import(const char *library, const char *module)
     return imported;
 }
 
+int py_half_find(const char *library, const char *module, const char *const *names, size_t count,
+                 PyObject **ret_hooks)
+{
+    PyObject *found = py_half_import(library, module);
+    int error = found != NULL ? 0 : -1;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        ret_hooks[i] = PyObject_GetAttrString(found, names[i]);
+        error = ret_hooks[i] != NULL ? 0 : -1;
+    }
+    Py_XDECREF(found);
+    return error;
+}
+
 int py_half_load(const char *library)
 {
-    PyObject *module = py_half_import(library, "einkorn.hooks");
-    int error = module != NULL ? 0 : -1;
-    for (size_t i = 0; i < HOOK_COUNT && error == 0; i++) {
-        hooks[i] = PyObject_GetAttrString(module, hook_name[i]);
-        error = hooks[i] != NULL ? 0 : -1;
-    }
-    Py_XDECREF(module);
-    return error;
+    return py_half_find(library, "einkorn.hooks", hook_name, HOOK_COUNT, hooks);
 }
 
 PyObject *half_hook_b(enum half_hook hook)

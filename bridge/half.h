@@ -26,8 +26,12 @@ enum half_hook {
     HOOK_COUNT
 };
 
-/* Imports the package from this directory and the module of that name in it. -> new, or NULL. */
-PyObject *py_half_import(const char *library, const char *module);
+/*
+ * Imports the package from this directory and the module of that name in it, and looks its
+ * functions up. -> 0, -1 with an exception.
+ */
+int py_half_find(const char *library, const char *module, const char *const *names, size_t count,
+                 PyObject **ret_hooks);
 
 /* Imports it from this directory. -> 0, -1 with an exception. */
 int py_half_load(const char *library);
