@@ -275,15 +275,6 @@ static PyObject *py_payload(PyObject *self, PyObject *item)
     Py_RETURN_NONE;
 }
 
-static PyObject *py_encode(PyObject *self, PyObject *value)
-{
-    (void)self;
-    struct buffer buffer = BUFFER_INIT;
-    PyObject *text = py_json_put(&buffer, value) == 0 ? py_text_from(buffer_slice(&buffer)) : NULL;
-    buffer_release(&buffer);
-    return text;
-}
-
 static PyMethodDef speaking_methods[] = {
     {"publish", (PyCFunction)(void (*)(void))py_publish, METH_VARARGS | METH_KEYWORDS,
      "publish(msg_type, content, metadata=None, buffers=())\n--\n\n"
@@ -297,12 +288,10 @@ static PyMethodDef speaking_methods[] = {
     {"payload", py_payload, METH_O,
      "payload(item, /)\n--\n\nAdds to the payload of the current cell's reply, in place of what "
      "has the same source."},
-    {"encode", py_encode, METH_O,
-     "encode(value, /)\n--\n\nThe value as JSON text, as publish() writes it."},
     {"tape", py_tape, METH_O,
      "tape(room, /)\n--\n\nWhat was written to the streams since the last call, as a list of "
      "(0 for stdout or 1 for stderr, text). From now on `room` bytes are kept; 0: nothing."},
     {NULL, NULL, 0, NULL},
 };
 
-PyMethodDef *const api_tables[] = {speaking_methods, api_session_methods, NULL};
+PyMethodDef *const api_link_tables[] = {speaking_methods, api_session_methods, NULL};

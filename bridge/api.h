@@ -12,8 +12,11 @@
 #include "bridge/buffer.h"
 #include "bridge/speaker.h"
 
-/* Its tables, NULL at the end: of api.c and of api_session.c. */
-extern PyMethodDef *const api_tables[];
+/* What has nothing to do with who asks. */
+extern PyMethodDef api_common_methods[];
+
+/* What a Jupyter kernel's worker has beside, by its door; NULL at the end. */
+extern PyMethodDef *const api_link_tables[];
 extern PyMethodDef api_session_methods[];
 
 /* A forked child has no connection: RuntimeError. -> 0, -1. */

@@ -23,17 +23,6 @@ static PyObject *py_set_interrupt_taker(PyObject *self, PyObject *taker)
     Py_RETURN_NONE;
 }
 
-static PyObject *py_hold_interrupts(PyObject *self, PyObject *args)
-{
-    PyObject *callable_b = NULL;
-    PyObject *argument_b = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OO:hold_interrupts", &callable_b, &argument_b)) {
-        return NULL;
-    }
-    return py_gate_hold(callable_b, argument_b);
-}
-
 static PyObject *py_comms(PyObject *self, PyObject *only_one)
 {
     (void)self;
@@ -175,9 +164,6 @@ PyMethodDef api_session_methods[] = {
     {"set_interrupt_taker", py_set_interrupt_taker, METH_O,
      "set_interrupt_taker(taker, /)\n--\n\nThe function that is asked, with the current frame, "
      "before KeyboardInterrupt is raised: true means that it has seen to it. None: nobody."},
-    {"hold_interrupts", py_hold_interrupts, METH_VARARGS,
-     "hold_interrupts(callable, argument, /)\n--\n\ncallable(argument); an interrupt that comes "
-     "meanwhile is raised after it."},
     {"comms", py_comms, METH_O,
      "comms(only_one, /)\n--\n\nHandles the comm messages that have come while this request runs, "
      "or the next one. -> how many, and whether more may come. Main thread only."},

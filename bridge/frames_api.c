@@ -52,26 +52,6 @@ static PyObject *py_cell_origin(PyObject *self, PyObject *unused)
     return Py_NewRef(frames_cell_origin_b());
 }
 
-static PyObject *py_hold_interrupts(PyObject *self, PyObject *args)
-{
-    PyObject *callable_b = NULL;
-    PyObject *argument_b = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OO:hold_interrupts", &callable_b, &argument_b)) {
-        return NULL;
-    }
-    return py_gate_hold(callable_b, argument_b);
-}
-
-static PyObject *py_encode(PyObject *self, PyObject *value)
-{
-    struct buffer json = BUFFER_INIT;
-    (void)self;
-    PyObject *text = py_json_put(&json, value) == 0 ? py_text_from(buffer_slice(&json)) : NULL;
-    buffer_release(&json);
-    return text;
-}
-
 static PyObject *py_listen(PyObject *self, PyObject *args)
 {
     PyObject *name_b = NULL;
@@ -114,11 +94,6 @@ PyMethodDef frames_api_methods[] = {
     {"cell_origin", py_cell_origin, METH_NOARGS,
      "cell_origin()\n--\n\nWho asked for that cell: 'agent', 'user', 'system', …; None before "
      "the first."},
-    {"hold_interrupts", py_hold_interrupts, METH_VARARGS,
-     "hold_interrupts(callable, argument, /)\n--\n\ncallable(argument); an interrupt that comes "
-     "meanwhile is raised after it."},
-    {"encode", py_encode, METH_O,
-     "encode(value, /)\n--\n\nThe value as JSON text, as write_frame() writes it."},
     {"listen", py_listen, METH_VARARGS,
      "listen(event, listener, /)\n--\n\nHas listener(*args) called at the audit events of that "
      "name; what it raises is raised there. None: no more."},

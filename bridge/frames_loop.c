@@ -234,8 +234,8 @@ static int py_shake_hands(void)
 /* Those of a Jupyter kernel have nobody to talk to here. */
 static int py_replace_api(PyObject *module)
 {
-    for (size_t i = 0; api_tables[i] != NULL; i++) {
-        for (const PyMethodDef *method = api_tables[i]; method->ml_name != NULL; method++) {
+    for (size_t i = 0; api_link_tables[i] != NULL; i++) {
+        for (const PyMethodDef *method = api_link_tables[i]; method->ml_name != NULL; method++) {
             if (PyObject_SetAttrString(module, method->ml_name, NULL) != 0) {
                 return -1;
             }

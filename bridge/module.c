@@ -316,8 +316,11 @@ PyMODINIT_FUNC PyInit__einkorn(void)
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);
-    for (size_t i = 0; module != NULL && api_tables[i] != NULL; i++) {
-        if (PyModule_AddFunctions(module, api_tables[i]) != 0) {
+    if (module != NULL && PyModule_AddFunctions(module, api_common_methods) != 0) {
+        Py_CLEAR(module);
+    }
+    for (size_t i = 0; module != NULL && api_link_tables[i] != NULL; i++) {
+        if (PyModule_AddFunctions(module, api_link_tables[i]) != 0) {
             Py_CLEAR(module);
         }
     }
