@@ -129,7 +129,7 @@ def begin(count, code, store, silent):
     tasks.refresh()
     if loading.wants_cell(code):
         return None
-    loading.begin_plain_cell(count)
+    loading.begin_plain_cell()
     if store:
         _names.input(count, code)
     return sources.add(count, code)

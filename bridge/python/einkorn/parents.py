@@ -50,6 +50,22 @@ def reset_thread_parent(token):
     _pin(token)
 
 
+class Speaks:
+    """What ipykernel's shell, publisher and displayhook have for this: all choose for the caller."""
+
+    def set_parent(self, parent):
+        """Speak, in this thread or task, in the name of another request (a message) from now on."""
+        set_parent(parent)
+
+    def set_thread_parent(self, parent):
+        """The same; returns a token for ``reset_thread_parent``."""
+        return set_thread_parent(parent)
+
+    def reset_thread_parent(self, token):
+        """Speak for the request from before again."""
+        reset_thread_parent(token)
+
+
 def _pin(speaker):
     _pinned.set(speaker)
     _einkorn.cell.set(speaker)

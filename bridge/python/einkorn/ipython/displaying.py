@@ -16,25 +16,13 @@ from .. import parents
 from .session import PUB_SOCKET, SESSION, message
 
 
-class _Speaks:
+class _Publishes(parents.Speaks):
     """What both have in common: hooks, and the message that they speak in answer to."""
 
     @property
     def parent_header(self):
         """The header of the request in whose name this thread or task speaks."""
         return parents.get_parent().get("header", {})
-
-    def set_parent(self, parent):
-        """Speak for another request from now on: see shell.set_parent."""
-        parents.set_parent(parent)
-
-    def set_thread_parent(self, parent):
-        """The same; returns a token for ``reset_thread_parent``."""
-        return parents.set_thread_parent(parent)
-
-    def reset_thread_parent(self, token):
-        """Speak for the request from before again."""
-        parents.reset_thread_parent(token)
 
     def __init__(self, *arguments, **keywords):
         self._thread_local = threading.local()
@@ -67,7 +55,7 @@ class _Speaks:
         _einkorn.publish(msg_type, content)
 
 
-class ZMQDisplayPublisher(_Speaks, DisplayPublisher):
+class ZMQDisplayPublisher(_Publishes, DisplayPublisher):
     """Publishes ``display_data``, ``update_display_data`` and ``clear_output``."""
 
     session = Any(SESSION, allow_none=True)
@@ -99,7 +87,7 @@ class ZMQDisplayPublisher(_Speaks, DisplayPublisher):
         self._send("clear_output", {"wait": bool(wait)})
 
 
-class ZMQShellDisplayHook(_Speaks, DisplayHook):
+class ZMQShellDisplayHook(_Publishes, DisplayHook):
     """Publishes results as ``execute_result``."""
 
     topic = None

@@ -302,7 +302,7 @@ def _first_word(code):
     return word if word.isidentifier() else ""
 
 
-def begin_plain_cell(count):
+def begin_plain_cell():
     """Note that a cell runs that does not go through the shell."""
     global _in_cell
     _in_cell = True

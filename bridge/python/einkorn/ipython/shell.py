@@ -67,7 +67,7 @@ class Payloads(PayloadManager):
         _einkorn.payload(data)
 
 
-class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
+class ZMQInteractiveShell(ShowsErrors, parents.Speaks, InteractiveShell):
     """IPython's shell in a kernel.  One instance; ``get_ipython()`` returns it."""
 
     displayhook_class = Type(ZMQShellDisplayHook)
@@ -200,18 +200,6 @@ class ZMQInteractiveShell(ShowsErrors, InteractiveShell):
     def get_parent(self):
         """Return the whole message in whose name the caller speaks."""
         return parents.get_parent()
-
-    def set_parent(self, parent):
-        """Speak, in this thread or task, in the name of another request (a message) from now on."""
-        parents.set_parent(parent)
-
-    def set_thread_parent(self, parent):
-        """The same; returns a token for ``reset_thread_parent``."""
-        return parents.set_thread_parent(parent)
-
-    def reset_thread_parent(self, token):
-        """Speak for the request from before again."""
-        parents.reset_thread_parent(token)
 
     # Cells.
 
