@@ -189,17 +189,11 @@ part_conformance() {
 # allocator would hide what we lose, so it is malloc there. What a sanitized
 # process occupies says nothing, so test_memory.py is not for it.
 part_asan() {
-    # What Python, numpy and ctypes leave behind themselves, and a process without memory.
-    memory=tests/frames/test_10_variables.py::test_what_cannot_be_had_fails_closed_and_the_worker_lives_on
-    thread=tests/frames/test_04_host_calls.py::test_a_thread_that_waits_for_ever_holds_up_only_other_calls
     build asan && ctest --preset asan -L unit -j "$jobs" --progress &&
         (
             export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 PYTHONMALLOC=malloc
             run_pytest asan --ignore tests/e2e/chaos/test_memory.py tests/kernelspec tests/e2e &&
-                run_pytest asan tests/frames \
-                    --ignore tests/frames/test_12_guards.py \
-                    --ignore tests/frames/test_13_provenance.py \
-                    --deselect "$memory" --deselect "$thread"
+                run_pytest asan tests/frames
         )
 }
 
