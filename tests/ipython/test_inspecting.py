@@ -47,7 +47,7 @@ os.chdir('{here}')
 COMPLETE = [
     "", "b", "box.", "box.o", "box.open(", "box.open('x', ge", "box['", "box[\"key", "words['",
     "words['al", "words['beta']['", "words[", "frame['", "frame.", "frame.first.", "np.lin", "math.s",
-    "os.path.jo", "import col", "import os.pa", "from os import pa", "from collections.ab", "%ti",
+    "os.path.jo", "import col", "import os.pa", "from os import getl", "from collections.ab", "%ti",
     "%%ti", "%load_ext ", "%matplotlib in", "!ec", "greet(lo", "greet(", "loud.", "ünï", "ünïcode.up",
     "'😀'; ünïcode.s", "x = [n.bit for n in", "pathlib.Path('/').exi", "open('some", "'some f",
     "\\alp", "\\greek small letter alph", "re.comp", "for i in ran", "pri", "print(box.s", "nothing.",

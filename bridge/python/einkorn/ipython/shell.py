@@ -15,6 +15,7 @@ import _einkorn
 from IPython.core import page
 from IPython.core.autocall import ZMQExitAutocall
 from IPython.core.error import UsageError
+from IPython.core.events import available_events
 from IPython.core.interactiveshell import InteractiveShell, InteractiveShellABC
 from IPython.core.payload import PayloadManager
 from IPython.utils.text import LSString, SList
@@ -25,6 +26,7 @@ from . import debugging, loading, shim
 from .app import IPKernelApp
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
+from .events import Events
 from .history import HistoryManager
 from .kernel import IPythonKernel
 from .magics import KernelMagics
@@ -125,16 +127,9 @@ class ZMQInteractiveShell(ShowsErrors, parents.Speaks, InteractiveShell):
         self.active_eventloop = gui
 
     def init_events(self):
-        """Make the events.  A callback that fails is told of; the cell's own error stays its error."""
-        super().init_events()
-        fire = self.events.trigger
-
-        def trigger(event, *arguments, **keywords):
-            error = self._last_error
-            fire(event, *arguments, **keywords)
-            self._last_error = error
-
-        self.events.trigger = trigger
+        """Make the events."""
+        self.events = Events(self, available_events)
+        self.events.register("pre_execute", self._clear_warning_registry)
 
     def init_virtualenv(self):
         """Nothing: the kernel runs the environment's own Python."""
