@@ -22,6 +22,7 @@ _lock = _thread.RLock()
 _names = None  # names.Names of the session
 _shell = None
 _failure = None  # what IPython's import raised
+_loads = False  # right now, by who has the lock
 _finder = None
 _words = None  # of IPython's own text, once somebody asked for an attribute
 _in_cell = False  # a plain cell runs
@@ -48,13 +49,13 @@ def install(names):
         return False  # none, or a module of the user's own
     _names = names
     versions = {"__version__": lambda: version()[0], "version_info": lambda: version()[1]}
-    stand_in.put("IPython", spec, shell, versions, _offers)
-    _finder = stand_in.ParentFirst("IPython", shell)
+    stand_in.put("IPython", spec, _ensure, versions, _offers)
+    _finder = stand_in.ParentFirst("IPython", _ensure)
     sys.meta_path.insert(0, _finder)
     if settings.SHIM:
         from . import shim
 
-        shim.put_up(shell)
+        shim.put_up(_ensure)
     builtins.__IPYTHON__ = True
     builtins.get_ipython = names.namespace["get_ipython"] = get_ipython
     return True
@@ -113,21 +114,31 @@ def shell():
     """
     if _shell is None:
         with _lock:
-            if _shell is None and _failure is None:
+            if _shell is None and _failure is None and not _loads:
                 _einkorn.hold_interrupts(_load, None)
     if _shell is None:
         raise ImportError("IPython cannot be loaded") from _failure
     return _shell
 
 
+def _ensure():
+    """Have the shell there, unless this thread is just making it."""
+    with _lock:
+        if not _loads:
+            shell()
+
+
 def _load(_):
+    global _loads
     import gc  # what is made here stays: to look through it again and again costs some milliseconds
 
     collecting = gc.isenabled()
     gc.disable()
+    _loads = True
     try:
         _make()
     finally:
+        _loads = False
         if collecting:
             gc.enable()
 

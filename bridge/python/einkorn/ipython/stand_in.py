@@ -16,7 +16,8 @@ def put(name, spec, load, extra=None, offers=None):
     """Put a stand-in for the module ``name`` into ``sys.modules`` and return it.
 
     spec   its real ModuleSpec (or one of ours)
-    load   function that makes the module the real one; it calls ``become`` or fills it itself
+    load   function that makes the module the real one; it calls ``become`` or fills it itself.
+           A thread waits in it while another one does that; in the course of it, it does nothing
     extra  name -> function that gives the value of an attribute which loads nothing
     offers function that says whether the real module may have an attribute; None: any
     """
@@ -48,16 +49,20 @@ def put(name, spec, load, extra=None, offers=None):
 
 
 def become(module):
-    """Run the real module's code in its stand-in.  What it raises leaves the stand-in as it was."""
+    """Run the real module's code in its stand-in.  What it raises leaves the stand-in as it was.
+
+    Until it has run, other threads that ask for an attribute still come to the stand-in, and wait.
+    """
     space = module.__dict__
     before = dict(space)
-    del space["__getattr__"]
     try:
         module.__spec__.loader.exec_module(module)
     except BaseException:
         space.clear()
         space.update(before)
         raise
+    if space.get("__getattr__") is before["__getattr__"]:
+        del space["__getattr__"]
 
 
 class ParentFirst:
