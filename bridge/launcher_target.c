@@ -1,6 +1,8 @@
 /*
- * What the launcher must know of its target, and the second way in: a Python
- * whose executable is static runs itself and imports the runner from its file.
+ * What the launcher must know of its target, and the way in for a Python that is
+ * in its own executable: it runs itself and imports the runner from its file.
+ * Such a Python may have a shared library beside it all the same (Debian's,
+ * conda's), which is slower by a sixth, position-independent as it has to be.
  * Both speak to that Python in Python, in one expression each, so nothing of it
  * is left in __main__. Worker process, before Python.
  */
@@ -23,29 +25,30 @@ enum {
 
 /*
  * Three lines: sys.version without its newlines, sys.executable (the path asked
- * may be a script that finds one), and the library's file if it is there.
+ * may be a script that finds one), and the shared library that it runs by.
  */
 static const char question[] =
-    "import os, sys, sysconfig\n"
-    "name, multiarch = map(sysconfig.get_config_var, ('INSTSONAME', 'MULTIARCH'))\n"
-    "prefix = sys.base_prefix\n"
-    "places = [sysconfig.get_config_var('LIBDIR'), prefix + '/lib', prefix + '/lib64',\n"
-    "          '/usr/lib/' + (multiarch or '')]\n"
-    "files = [os.path.join(place, name or '') for place in places if place]\n"
-    "files = [file for file in files if '.so' in file and os.path.isfile(file)]\n"
+    "import sys, sysconfig\n"
+    "files = [file for line in open('/proc/self/maps') for file in line.split(None, 5)[5:]\n"
+    "         if '/libpython%d.%d' % sys.version_info[:2] in file]\n"
     "free = 'free-threading' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''\n"
     "print(sys.version.replace('\\n', ' '), free)\n"
     "print(sys.executable)\n"
-    "print(files[0] if files else '')\n";
+    "print(files[0].rstrip('\\n') if files else '')\n";
 
-/* What the stock interpreter runs; its arguments are RUNNER FDS PID LIBRARY MAX. */
+/*
+ * What the stock interpreter runs; its arguments are RUNNER FDS PID LIBRARY MAX. One
+ * expression on one line, so that one frame stands below every cell (kernel/stack_text.h).
+ */
+#define SYS "__import__('sys')"
 static char entry[] =
-    "(lambda sys: (sys.stderr.write('einkorn-python: ' + sys.executable + ' is Python '"
-    " + sys.version.split()[0] + '; einkorn needs 3.11 or later, with the GIL\\n'),"
-    " sys.stderr.flush(), __import__('os')._exit(125))"
-    " if sys.version_info < (3, 11) or 't' in sys.abiflags else"
+    "'a worker of einkorn' and ("
+    "(" SYS ".version_info < (3, 11) or 't' in " SYS ".abiflags) and"
+    " (" SYS ".stderr.write('einkorn-python: ' + " SYS ".executable + ' is Python ' +"
+    " " SYS ".version.split()[0] + '; einkorn needs 3.11 or later, with the GIL\\n'),"
+    " " SYS ".stderr.flush(), __import__('os')._exit(125)) or"
     " __import__('_imp').create_dynamic(__import__('_frozen_importlib').ModuleSpec("
-    "'_einkorn', None, origin=sys.argv[1])).run())(__import__('sys'))";
+    "'_einkorn', None, origin=" SYS ".argv[1])).run())";
 
 /* Reads until the end, the limit or the deadline. -> bytes, or -errno. */
 static ssize_t read_answer(int fd, char answer[ANSWER_MAX])

@@ -33,7 +33,7 @@ struct options {
     enum command command;
     const char *connection_file; /* NULL: none given */
     const char *python;          /* NULL: $VIRTUAL_ENV/bin/python, else python3 on PATH */
-    const char *libpython;       /* NULL: ask that Python at start; "": use the stock interpreter */
+    const char *libpython;       /* NULL: ask that Python at start; "": run it itself */
     const char *python_version;  /* NULL: known when the worker is ready */
     size_t max_output;           /* characters per stream and cell; 0: no bound */
     int64_t stall_timeout_ms;    /* how long a subscriber may take nothing; 0: for ever */

@@ -198,8 +198,7 @@ static char *look_at_python(struct doctor *self, const char *path)
         say("environment", text);
         free(text);
     }
-    say("library",
-        *python.libpython ? python.libpython : "none: cells run in the interpreter itself");
+    say("library", *python.libpython ? python.libpython : "none: it is all in the executable");
     if (self->complete) {
         (void)setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
         (void)fflush(stdout);

@@ -113,9 +113,9 @@ static char *try_out(const struct paths *paths, const struct probe *python, cons
 }
 
 /*
- * Chooses the way in, the shared library first. -> what to pin as --libpython,
- * with a remark for the user if it is not the library; NULL: neither works, and
- * that is said.
+ * Chooses the way in: by the shared library, if that is what this Python runs by.
+ * -> what to pin as --libpython, with a remark for the user if the library had to be
+ * passed over; NULL: neither works, and that is said.
  */
 static const char *choose_way(const struct paths *paths, const struct probe *python,
                               char **ret_remark)
@@ -136,12 +136,9 @@ static const char *choose_way(const struct paths *paths, const struct probe *pyt
                       reason);
     } else {
         chosen = "";
-        *ret_remark =
-            has_library
-                ? text_format("%s does not serve (%s)", python->libpython, library_reason)
-                : text_format("%s has no shared libpython (on Debian it is a package of its own, "
-                              "libpython3-dev)",
-                              executable);
+    }
+    if (chosen && has_library) {
+        *ret_remark = text_format("%s does not serve (%s)", python->libpython, library_reason);
     }
     free(reason);
     free(library_reason);
@@ -191,7 +188,7 @@ static int install_into(const char *directory, const struct options *options,
         status = EXIT_SUCCESS;
     }
     if (status == EXIT_SUCCESS && remark) {
-        (void)printf("%s: cells run in the interpreter itself, which works as well\n", remark);
+        (void)printf("%s: cells run in the interpreter itself\n", remark);
     }
     free(json);
     free(remark);

@@ -13,7 +13,7 @@ struct probe {
     char *prefix;     /* sys.prefix */
     char *base;       /* sys.base_prefix: another one in a virtual environment */
     char *version;    /* "3.11.7" */
-    char *libpython;  /* absolute; "" where it has no shared one */
+    char *libpython;  /* absolute; "" where all is in the executable */
 };
 
 enum { PROBE_ERROR_MAX = 1024 };

@@ -9,35 +9,11 @@ import sysconfig
 
 
 def libpython():
-    """The shared libpython that this very Python was built with, or ''."""
-    name = "libpython%d.%d.so.1.0" % sys.version_info[:2]
-    names = [sysconfig.get_config_var("INSTSONAME") or name, name]
-    libdir = sysconfig.get_config_var("LIBDIR") or ""
-    folders = [
-        libdir,
-        os.path.join(libdir, sysconfig.get_config_var("MULTIARCH") or ""),
-        os.path.join(sys.base_prefix, "lib"),  # a tree that was moved after its build
-    ]
-    for folder in folders:
-        for file in names:
-            path = os.path.join(folder, file)
-            if ".so" in file and os.path.isfile(path) and is_ours(path):
-                return os.path.realpath(path)
-    return ""
-
-
-def is_ours(path):
-    """A library of the same name can be another build's: compare what both say of themselves."""
-    try:
-        import ctypes
-
-        version = ctypes.CDLL(path).Py_GetVersion
-        version.restype = ctypes.c_char_p
-        return version().decode() == sys.version
-    except ImportError:  # a Python without ctypes: trust the name
-        return True
-    except (OSError, AttributeError):
-        return False
+    """The shared library that this very Python runs by; '' if it is all in the executable."""
+    name = "/libpython%d.%d" % sys.version_info[:2]
+    with open("/proc/self/maps") as maps:
+        files = [file.rstrip("\n") for line in maps for file in line.split(None, 5)[5:]]
+    return next((os.path.realpath(file) for file in files if name in file), "")
 
 
 facts = {

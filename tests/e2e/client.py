@@ -33,8 +33,10 @@ import uuid
 
 import zmq
 
+import ways_in
+from ways_in import EINKORN, SANITIZED
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-EINKORN = os.environ.get("EINKORN", str(ROOT / "build" / "dev" / "bin" / "einkorn"))
 PYTHON = os.environ.get("EINKORN_TEST_PYTHON", sys.executable)
 ARGUMENTS = os.environ.get("EINKORN_TEST_ARGS", "").split()  # more of them for every kernel
 IPYTHON = "--shell=ipython" in ARGUMENTS
@@ -45,7 +47,6 @@ DEADLINE = 30.0  # seconds, for anything that must come
 VERSION = "5.5"
 HEADER_KEYS = {"msg_id", "msg_type", "session", "username", "date", "version"}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-SANITIZED = b"libasan" in pathlib.Path(EINKORN).read_bytes()
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -691,13 +692,14 @@ class Kernel(Client):
         chosen = ["--python", python] if python else []
         # A test that brings a Python of its own brings one without IPython.
         more = [a for a in ARGUMENTS if a != "--shell=ipython" or python == PYTHON]
+        args, env = ways_in.choose(python, args, env or {})
         self.argv = [*launcher, EINKORN, "kernel", "-f", str(self.file), *chosen, *more, *args]
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith(("PYTEST", "PYTHON")) or k == "PYTHONMALLOC"}
         environment.pop("JPY_PARENT_PID", None)
         environment["JUPYTER_RUNTIME_DIR"] = str(self.directory / "runtime")
         environment["IPYTHONDIR"] = str(self.directory / "ipython")
-        environment.update(env or {})
+        environment.update(env)
         self.out = open(self.directory / "stdout", "w+b")
         self.err = open(self.directory / "stderr", "w+b")
         self.process = subprocess.Popen(self.argv, stdin=stdin, stdout=self.out, stderr=self.err,

@@ -15,6 +15,7 @@ import uuid
 import zmq
 
 from client import CHANNELS, DEADLINE, DELIMITER, EINKORN, PYTHON, compact
+from ways_in import chosen
 
 PORT_NAMES = {f"{name}_port" for name in CHANNELS}
 
@@ -78,7 +79,7 @@ class Launcher:
                      if not k.startswith(("PYTEST", "PYTHON", "JUPYTER", "JPY", "XDG", "HOME"))
                      or k == "PYTHONMALLOC"}
         variables.update({"JUPYTER_RUNTIME_DIR": str(directory / "runtime"), **(env or {})})
-        return subprocess.Popen([EINKORN, "kernel", "-f", path, "--python", PYTHON], env=variables,
+        return subprocess.Popen([EINKORN, "kernel", "-f", path, *chosen(PYTHON)], env=variables,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, start_new_session=True)
 

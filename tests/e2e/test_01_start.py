@@ -16,6 +16,7 @@ import pytest
 
 from client import (CHANNELS, EINKORN, PORTS, PYTHON, Client, compact, descendants_of, port_is_free,
                     run_kernel, text, wait_for_file, within)
+from ways_in import chosen
 
 LOCAL_FILE = {"transport": "tcp", "ip": "127.0.0.1", "key": "k", "signature_scheme": "hmac-sha256"}
 
@@ -212,7 +213,7 @@ class Started:
 
     def __init__(self, argv, tmp_path, env=None):
         self.errors = open(tmp_path / "errors", "w+")
-        self.process = subprocess.Popen([EINKORN, "kernel", *argv, "--python", PYTHON],
+        self.process = subprocess.Popen([EINKORN, "kernel", *argv, *chosen(PYTHON)],
                                         stdin=subprocess.DEVNULL, stdout=self.errors,
                                         stderr=self.errors, start_new_session=True,
                                         env={**os.environ, **(env or {})})
@@ -334,7 +335,7 @@ def test_a_taken_port_ends_the_kernel_with_one_line(tmp_path):
             file.write_bytes(compact({**LOCAL_FILE, "key": channel,
                                       **{f"{n}_port": p for n, p in zip(CHANNELS, ports)}}))
             started.append((ports, ports[number], subprocess.Popen(
-                [EINKORN, "kernel", "-f", file, "--python", PYTHON], text=True,
+                [EINKORN, "kernel", "-f", file, *chosen(PYTHON)], text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)))
         for _, port, process in started:
             shown, errors = process.communicate(timeout=10)
@@ -386,12 +387,12 @@ def test_a_bad_connection_file_is_refused_in_one_line(tmp_path, name):
     data, named = BAD_FILES[name]
     path = tmp_path / "c.json"
     path.write_bytes(data)
-    line = refused(run_kernel("kernel", "-f", path, "--python", PYTHON))
+    line = refused(run_kernel("kernel", "-f", path, *chosen(PYTHON)))
     assert "c.json" in line and named in line
 
 
 def test_a_file_that_is_a_directory_is_refused(tmp_path):
-    assert str(tmp_path) in refused(run_kernel("kernel", "-f", tmp_path, "--python", PYTHON))
+    assert str(tmp_path) in refused(run_kernel("kernel", "-f", tmp_path, *chosen(PYTHON)))
 
 
 @pytest.mark.parametrize("args", [
@@ -428,12 +429,8 @@ def test_without_python_it_is_the_environments_or_the_one_on_path(start, tmp_pat
 
 
 def test_the_second_way_in(start):
-    """Without a shared libpython the runner is imported by the stock interpreter."""
-    env = {}
-    linked = subprocess.run(["ldd", EINKORN], text=True, capture_output=True).stdout
-    for runtime in re.findall(r"libasan\S* => (\S+)", linked):  # the interpreter has none of it
-        env = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0"}
-    kernel = start(args=["--libpython", ""], env=env)
+    """A Python that is all in its executable runs itself and imports the runner."""
+    kernel = start(args=["--libpython", ""])
     assert kernel.run("import os, sys\nprint(sys.executable)\nrc = os.system('echo child')\n1") == [
         ("stdout", f"{PYTHON}\nchild\n"), ("result", text("1"))]
     cell = kernel.started("import time\nprint('go')\ntime.sleep(60)")

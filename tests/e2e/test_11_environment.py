@@ -16,21 +16,20 @@ import subprocess
 import pytest
 
 import client
-from client import EINKORN, PYTHON, text, wait_for_file, wait_gone
+from client import EINKORN, PYTHON, SANITIZED, text, wait_for_file, wait_gone
+from ways_in import library_beside, preload
 
 ABOUT = """
-import os, sys, sysconfig
+import sys, sysconfig
 print(sys.implementation.name, sys.version_info[:2] >= (3, 11),
       not sysconfig.get_config_var("Py_GIL_DISABLED"))
 print("%d.%d.%d" % sys.version_info[:3])
-name, libdir, multiarch = map(sysconfig.get_config_var, ("INSTSONAME", "LIBDIR", "MULTIARCH"))
-places = [libdir or "", sys.base_prefix + "/lib", "/usr/lib/" + (multiarch or "")]
-print(".so" in (name or "") and any(os.path.isfile(os.path.join(p, name)) for p in places))
+print("/libpython3." in open("/proc/self/maps").read())
 """
 
 
 def about(python):
-    """(version, whether its shared library is there), or None if it is none of ours."""
+    """(version, whether it runs by a shared library), or None if it is none of ours."""
     try:
         done = subprocess.run([python, "-I", "-c", ABOUT], capture_output=True, text=True,
                               timeout=60)
@@ -65,18 +64,11 @@ def discover():
 
 
 PYTHONS = discover()
-each_python = pytest.mark.parametrize("python, version, shared", PYTHONS,
+each_python = pytest.mark.parametrize("python, version, by_library", PYTHONS,
                                       ids=[f"{p[1]}-{i}" for i, p in enumerate(PYTHONS)])
 
 
-def preload():
-    """A sanitized runner in the stock interpreter needs the sanitizer's library before all else."""
-    linked = subprocess.run(["ldd", EINKORN], text=True, capture_output=True).stdout
-    found = re.findall(r"libasan\S* => (\S+)", linked)
-    return {"LD_PRELOAD": found[0], "ASAN_OPTIONS": "detect_leaks=0"} if found else {}
-
-
-STOCK = {"args": ["--libpython", ""], "env": preload()}
+LIBRARY, STOCK = ["--libpython", library_beside(PYTHON)], ["--libpython", ""]
 
 
 def make_venv(path, python=PYTHON):
@@ -99,8 +91,7 @@ def either(request, start):
     """A kernel by each of the two ways in, in a directory of its own."""
 
     def start_kernel(env=None, **options):
-        way = STOCK if request.param == "stock" else {"args": [], "env": {}}
-        return start(args=way["args"], env={**way["env"], **(env or {})}, **options)
+        return start(args=STOCK if request.param == "stock" else LIBRARY, env=env, **options)
 
     return start_kernel
 
@@ -309,27 +300,35 @@ def program_of(pid):
 
 
 @each_python
-def test_one_build_serves_every_python(start, python, version, shared):
-    """By its shared library where it has one: then the worker is einkorn-python."""
-    kernel = start(python=python, env={} if shared else preload())
+def test_one_build_serves_every_python(start, python, version, by_library):
+    """In the way it runs itself: by a shared library, then the worker is einkorn-python, or not."""
+    kernel = start(python=python)
     everyday(kernel, version)
-    assert (program_of(kernel.worker) == "einkorn-python") or not shared
+    assert SANITIZED or (program_of(kernel.worker) == "einkorn-python") == by_library
 
 
 @each_python
-def test_one_build_serves_every_python_the_stock_way(start, python, version, shared):
-    kernel = start(python=python, **STOCK)
+def test_one_build_serves_every_python_the_stock_way(start, python, version, by_library):
+    kernel = start(python=python, args=STOCK)
     everyday(kernel, version)
     assert program_of(kernel.worker).startswith("python")
 
 
+@pytest.mark.parametrize("python, version, by_library",
+                         [known for known in PYTHONS if library_beside(known[0])])
+def test_one_build_serves_every_python_by_its_library(start, python, version, by_library):
+    kernel = start(python=python, args=["--libpython", library_beside(python)])
+    everyday(kernel, version)
+    assert program_of(kernel.worker) == "einkorn-python"
+
+
 @each_python
-def test_virtual_environments_of_every_python(start, tmp_path, python, version, shared):
+def test_virtual_environments_of_every_python(start, tmp_path, python, version, by_library):
     inside = make_venv(tmp_path / "venv", python)
     site = tmp_path / f"venv/lib/python{version.rpartition('.')[0]}/site-packages"
     (site / "only_here.py").write_text("x = 1\n")
-    for way in {"env": {} if shared else preload()}, STOCK:
-        kernel = start(python=inside, **way)
+    for way in [], STOCK:
+        kernel = start(python=inside, args=way)
         assert value(kernel, "__import__('only_here').x") == 1
         assert value(kernel, "__import__('sys').prefix") == str(tmp_path / "venv")
         assert value(kernel, "__import__('sys').executable") == inside
@@ -337,8 +336,7 @@ def test_virtual_environments_of_every_python(start, tmp_path, python, version, 
 
 
 def test_kernels_of_several_pythons_run_beside_each_other(start):
-    kernels = [start(python=python, env={} if shared else preload())
-               for python, _, shared in PYTHONS]
+    kernels = [start(python=python) for python, *_ in PYTHONS]
     sent = [kernel.send_execute("import sys\nprint('%d.%d.%d' % sys.version_info[:3])")
             for kernel in kernels]
     for kernel, msg_id, (_, version, _) in zip(kernels, sent, PYTHONS):
@@ -347,16 +345,17 @@ def test_kernels_of_several_pythons_run_beside_each_other(start):
 
 def test_what_install_pins_is_what_a_start_needs(start, tmp_path):
     """Its argv, as it stands in kernel.json, for every Python: --libpython and all."""
-    for number, (python, version, shared) in enumerate(PYTHONS):
+    for number, (python, version, by_library) in enumerate(PYTHONS):
         inside = make_venv(tmp_path / f"venv{number}", python)
         done = subprocess.run([EINKORN, "install", "--sys-prefix", "--python", inside],
                               capture_output=True, text=True, timeout=100,
-                              env={**os.environ, **({} if shared else preload())})
+                              env={**os.environ, **preload()})
         assert done.returncode == 0, done.stderr
         spec = (tmp_path / f"venv{number}/share/jupyter/kernels/einkorn/kernel.json").read_text()
         argv = json.loads(spec)["argv"]
         at = argv.index("--python")
-        kernel = start(python=None, args=argv[at:at + 6], env={} if shared else preload())
+        assert (argv[at + 3] != "") == by_library
+        kernel = start(python=None, args=argv[at:at + 6])
         assert value(kernel, "__import__('sys').prefix") == str(tmp_path / f"venv{number}")
         assert kernel.info.content["language_info"]["version"] == version
 
@@ -409,8 +408,8 @@ def test_every_path_may_have_spaces_and_any_letters(start, tmp_path, monkeypatch
     monkeypatch.setattr(client, "EINKORN", str(copy_tree(place / "our tree") / "bin/einkorn"))
     python = make_venv(place / "the venv")
     (place / "beside.py").write_text("def f():\n    1/0\n")
-    for way in {"args": [], "env": {}}, STOCK:
-        kernel = start(python=python, cwd=place, args=way["args"], env={**way["env"], **locale})
+    for way in LIBRARY, STOCK:
+        kernel = start(python=python, cwd=place, args=way, env=locale)
         assert kernel.run("import sys, os\nprint(ascii(sys.prefix) == ascii("
                           f"os.fsdecode({os.fsencode(place / 'the venv')!r})))") == [
             ("stdout", "True\n")]
@@ -424,7 +423,7 @@ def test_every_path_may_have_spaces_and_any_letters(start, tmp_path, monkeypatch
 def test_install_into_a_place_with_any_letters(start, tmp_path):
     python = make_venv(tmp_path / ODD)
     done = subprocess.run([EINKORN, "install", "--sys-prefix", "--python", python], text=True,
-                          capture_output=True, timeout=100)
+                          capture_output=True, timeout=100, env={**os.environ, **preload()})
     assert done.returncode == 0, done.stderr
     spec = (tmp_path / ODD / "share/jupyter/kernels/einkorn/kernel.json").read_text()
     argv = json.loads(spec)["argv"]
@@ -438,7 +437,7 @@ def snapshot(tree):
             for path in tree.rglob("*")}
 
 
-@pytest.mark.parametrize("way", [{"args": [], "env": {}}, STOCK], ids=["library", "stock"])
+@pytest.mark.parametrize("way", [LIBRARY, STOCK], ids=["library", "stock"])
 def test_our_tree_may_be_read_only(start, tmp_path, monkeypatch, way):
     """
     Root may write everywhere, unless it is without that capability. No bytecode lies in the
@@ -453,17 +452,19 @@ def test_our_tree_may_be_read_only(start, tmp_path, monkeypatch, way):
     assert touch.returncode != 0
     before = snapshot(tree)
     monkeypatch.setattr(client, "EINKORN", str(tree / "bin/einkorn"))
-    kernel = start(launcher=launcher, **way)
+    kernel = start(launcher=launcher, args=way)
     assert kernel.run("print(1)\n[2]") == [("stdout", "1\n"), ("result", text("[2]"))]
     assert kernel.fail("1/0").error == ("ZeroDivisionError", "division by zero")
     assert kernel.run("display(1)\nimport asyncio\nawait asyncio.sleep(0)") == [
         ("display", text("1"))]
     kernel.stop()
     doctor = subprocess.run([*launcher, tree / "bin/einkorn", "doctor", "--python", PYTHON],
-                            capture_output=True, text=True, timeout=100)
+                            capture_output=True, text=True, timeout=100,
+                            env={**os.environ, **preload()})
     assert doctor.returncode == 0, doctor.stdout
     done = subprocess.run([*launcher, tree / "bin/einkorn", "install", "--prefix", tmp_path / "p",
-                           "--python", PYTHON], capture_output=True, text=True, timeout=100)
+                           "--python", PYTHON], capture_output=True, text=True, timeout=100,
+                          env={**os.environ, **preload()})
     assert done.returncode == 0, done.stderr
     assert snapshot(tree) == before
     for path in [tree, *tree.rglob("*")]:  # so that it can be removed

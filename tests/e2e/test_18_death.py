@@ -14,7 +14,8 @@ import time
 
 import pytest
 
-from client import EINKORN, by_cell, children_of, state_of, text, watch, within
+from client import PYTHON, by_cell, children_of, state_of, text, watch, within
+from ways_in import library_beside
 
 # A sanitized build would report the signals itself and end with a status of its own.
 NO_SANITIZER = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") +
@@ -150,13 +151,11 @@ def test_the_native_stack_begins_where_it_happened(start):
     kernel.check_gone(status=-6)
 
 
-def test_the_stock_interpreter_tells_as_much(start):
-    """Where there is no libpython: the runner's handlers are the same, and OOM chooses it too."""
-    asan = re.findall(r"libasan\S* => (\S+)", subprocess.run(["ldd", EINKORN], text=True,
-                                                             capture_output=True).stdout)
-    preload = {"LD_PRELOAD": asan[0]} if asan else {}  # a sanitized runner wants to be the first
+@pytest.mark.parametrize("library", ["", library_beside(PYTHON)], ids=["stock", "library"])
+def test_either_way_in_tells_as_much(start, library):
+    """The runner's handlers are the same, and OOM chooses it too."""
     options = NO_SANITIZER["ASAN_OPTIONS"] + ":detect_leaks=0"
-    kernel = start(args=["--libpython", ""], env={"ASAN_OPTIONS": options, **preload})
+    kernel = start(args=["--libpython", library], env={"ASAN_OPTIONS": options})
     kernel.expect_log(r"einkorn: Python .*")
     assert score(kernel.worker) == min(score(kernel.pid) + 200, 1000)
     result = kernel.fail(NULL)

@@ -13,6 +13,7 @@ import pytest
 import zmq
 
 from client import EINKORN, PYTHON, text, within
+from ways_in import chosen
 from processes import cpu_seconds
 
 
@@ -172,7 +173,7 @@ def test_sixty_four_files_are_enough(start):
 def test_fewer_than_sixty_four_are_refused_in_one_line(tmp_path):
     """Issue: below 64 it says so."""
     done = subprocess.run([*through(limit(63, 63)), EINKORN, "kernel", "-f",
-                           str(tmp_path / "c.json"), "--python", PYTHON],
+                           str(tmp_path / "c.json"), *chosen(PYTHON)],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
     assert done.returncode == 1 and done.stdout == ""
     line, = done.stderr.splitlines()

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from running import EINKORN
+from running import EINKORN, FOR_STOCK
 
 
 @pytest.fixture
@@ -15,7 +15,8 @@ def einkorn(tmp_path):
     def run(*arguments, **env):
         passed_on = {name: os.environ[name] for name in ("ASAN_OPTIONS", "PYTHONMALLOC")
                      if name in os.environ}
-        env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], **passed_on, **env}
+        env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], **passed_on, **FOR_STOCK,
+               **env}
         return subprocess.run([EINKORN, *map(str, arguments)], env=env, text=True,
                               capture_output=True, stdin=subprocess.DEVNULL, cwd=tmp_path,
                               timeout=100)

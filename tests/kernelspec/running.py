@@ -17,7 +17,7 @@ def preload():
     """A sanitized runner in the stock interpreter needs the sanitizer's library before all else."""
     linked = subprocess.run(["ldd", EINKORN], text=True, capture_output=True).stdout
     found = re.findall(r"libasan\S* => (\S+)", linked)
-    return {"LD_PRELOAD": found[0], "ASAN_OPTIONS": "detect_leaks=0"} if found else {}
+    return {"LD_PRELOAD": found[0], "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0"} if found else {}
 
 
 FOR_STOCK = preload()

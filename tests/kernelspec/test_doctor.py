@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from running import (EINKORN, FOR_STOCK, VERSION, copy_tree, facts, fake_python, real_python)
+from running import (EINKORN, VERSION, copy_tree, facts, fake_python, real_python)
 
 
 def value(text, name):
@@ -57,7 +57,7 @@ def test_packages_are_those_that_a_cell_would_find(einkorn, tmp_path):
 
 def test_the_stock_way_is_tried_where_there_is_no_library(einkorn, tmp_path):
     python = real_python(tmp_path / "python", libpython="")
-    done = einkorn("doctor", "--python", python, **FOR_STOCK)
+    done = einkorn("doctor", "--python", python)
     assert done.returncode == 0, done.stdout
     assert value(done.stdout, "library").startswith("none")
     assert value(done.stdout, "in itself") == "1 + 1 is 2"
@@ -67,7 +67,7 @@ def test_the_stock_way_is_tried_where_there_is_no_library(einkorn, tmp_path):
 def test_a_library_that_does_not_serve_is_told_and_the_stock_way_runs(einkorn, tmp_path):
     (tmp_path / "libpython3.so").write_bytes(b"no library")
     python = real_python(tmp_path / "python", libpython=str(tmp_path / "libpython3.so"))
-    done = einkorn("doctor", "--python", python, **FOR_STOCK)
+    done = einkorn("doctor", "--python", python)
     assert done.returncode == 0, done.stdout
     assert value(done.stdout, "by its library").startswith("FAILED")
     assert value(done.stdout, "in itself") == "1 + 1 is 2"

@@ -17,6 +17,7 @@ import time
 import pytest
 
 from client import EINKORN, PYTHON, Kernel, descendants_of, state_of, text, wait_gone
+from ways_in import chosen
 
 # What a server does: it names itself and starts the kernel, here through a shell that stays.
 PARENT = """
@@ -154,7 +155,7 @@ os.kill(os.getpid(), 9)
 def abandoned(file, delay):
     """A kernel whose parent dies so many seconds after it started it. -> the kernel's pid"""
     with subprocess.Popen([sys.executable, "-c", SHORT_LIVED, str(delay), EINKORN, "kernel", "-f",
-                           file, "--python", PYTHON], stdin=subprocess.DEVNULL, text=True,
+                           file, *chosen(PYTHON)], stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as parent:
         return int(parent.stdout.readline())
 
