@@ -130,6 +130,24 @@ a""",
     "long numpy array": "import numpy\nnumpy.arange(100)",
     "big numpy array": "import numpy\nnumpy.zeros((2000, 2000))",
     "sympy": "import sympy\nsympy.Symbol('x') ** 2",
+    "instance": "class A: pass\nA()",
+    "nested class": "class A:\n    class B: pass\nA.B()",
+    "object": "object()",
+    "abstract instance": "import collections.abc\nclass A(collections.abc.Sized):\n"
+                         "    def __len__(self): return 0\nA()",
+    "instance of two classes": "class A: pass\nclass B(A): __slots__ = ('a',)\nB()",
+    "instance of a class in a function": "def f():\n    class A: pass\n    return A()\nf()",
+    "instance with an odd name": "type('a\\n b', (), {})()",
+    "instance of a module that is not named": "class A: __module__ = 'exceptions'\nA()",
+    "instance of a library's class": "import string\nstring.Formatter()",
+    "instance with html": "class A:\n    def _repr_html_(self): return '<b>x</b>'\nA()",
+    "instance with every representation but a text": """
+class A:
+    def _repr_mimebundle_(self, include=None, exclude=None): return {'a/b': 1}, {'a/b': {'m': 2}}
+    def _repr_png_(self): return b'png', {'width': 1}
+    def _repr_latex_(self): return '$x$'
+A()""",
+    "repr that is object's": "class A:\n    __repr__ = object.__repr__\nA()",
 }
 
 HEAVY = {
@@ -162,14 +180,10 @@ HEAVY = {
     "ellipsis": "...",
     "not implemented": "NotImplemented",
     "class": "class A: pass\nA",
-    "instance": "class A: pass\nA()",
-    "nested class": "class A:\n    class B: pass\nA.B()",
     "class of no module": "class A: __module__ = None\nA",
     "builtin class": "int",
     "class of a library": "import decimal\ndecimal.Decimal",
     "abstract class": "import abc\nclass A(abc.ABC): pass\nA",
-    "abstract instance": "import collections.abc\nclass A(collections.abc.Sized):\n"
-                         "    def __len__(self): return 0\nA()",
     "function": "def f(a, *b, c: int = 3, **d) -> str: pass\nf",
     "lambda": "lambda x, y=[]: x",
     "local function": "def f():\n    def g(): pass\n    return g\nf()",
@@ -190,7 +204,6 @@ HEAVY = {
     "code": "compile('1', 'x', 'eval')",
     "frame object": "import sys\nsys._getframe().f_back.__class__",
     "module": "import math\nmath",
-    "object": "object()",
     "type": "type",
     "super": "class A:\n    def f(self): return super()\nA().f()",
     "memoryview": "memoryview(b'abc')",
@@ -302,6 +315,27 @@ A()""",
     "stat result": "import os\nos.stat_result(range(10))",
     "logger": "import logging\nlogging.Logger('x')",
     "lock": "import _thread\n_thread.allocate_lock()",
+    "instance of no module": "class A: __module__ = None\nA()",
+    "instance of a class with a repr": """
+class M(type):
+    def __repr__(self): return 'M'
+class A(metaclass=M): pass
+A()""",
+    "instance of a pretty class": """
+class M(type):
+    def _repr_pretty_(self, p, cycle): p.text('M')
+class A(metaclass=M): pass
+A()""",
+    "instance that passes for another": """
+class A:
+    @property
+    def __class__(self): return int
+A()""",
+    "instance that is a proxy": """
+class A:
+    def __getattr__(self, name): return lambda *a, **k: name
+    def _repr_html_(self): return '<b>'
+A()""",
 }
 
 # Values whose text has lines: IPython may be loaded for them or not.

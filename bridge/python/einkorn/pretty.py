@@ -3,6 +3,7 @@
 The layout is the one people know from IPython: a list, tuple, dict or set whose ``repr`` is wider
 than 79 characters is broken after its commas, level by level, each level indented by one more; of
 a level with more than 1000 items the rest is "...".  Only exact built-in types are treated so.
+What has no ``__repr__`` is told by class and address, as IPython words it.
 """
 
 WIDTH = 79
@@ -10,10 +11,15 @@ MAX_ITEMS = 1000
 
 _BRACKETS = {list: "[]", tuple: "()", dict: "{}", set: "{}", frozenset: ("frozenset({", "})")}
 
+_NAMELESS = (None, "__builtin__", "builtins", "exceptions")  # modules that IPython does not name
+
 
 def plain(value):
     """Return the plain text of any value (str).  Raises what the value's ``__repr__`` raises."""
-    if type(value) not in _BRACKETS or not value:
+    kind = type(value)
+    if kind not in _BRACKETS or not value:
+        if has_no_repr(kind):
+            return f"<{_name(kind)} at 0x{id(value):x}>"
         text = repr(value)
         if type(text) is str and text.isprintable():
             return text
@@ -23,6 +29,18 @@ def plain(value):
         if len(text) <= WIDTH:
             return text
     return _render(value, 0, 0, 0, frozenset())
+
+
+def has_no_repr(kind):
+    """Return whether a class leaves it to ``object`` what its instances are called."""
+    return kind.__repr__ is object.__repr__ and not any(
+        "__repr__" in base.__dict__ for base in kind.__mro__[:-1]
+    )
+
+
+def _name(kind):
+    module = kind.__module__
+    return kind.__qualname__ if module in _NAMELESS else f"{module}.{kind.__qualname__}"
 
 
 def _render(value, indent, column, closing, parents):

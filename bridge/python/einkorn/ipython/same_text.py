@@ -2,10 +2,14 @@
 
 ``text/plain`` must not depend on whether IPython is loaded yet, and loading it for a result costs a
 tenth of a second.  So the plain shell shows what it shows alike to the byte: numbers, texts, short
-lists, tuples and dicts of them, and whatever has a ``__repr__`` of its own and no pretty printer.
-For all else IPython is loaded.  (The rules are those of IPython/lib/pretty.py; the table of
+lists, tuples and dicts of them, and whatever has a ``__repr__`` of its own, or none, and no pretty
+printer.  For all else IPython is loaded.  (The rules are those of IPython/lib/pretty.py; the table of
 tests/ipython/test_same_text.py compares both.)
 """
+
+from abc import ABCMeta
+
+from ..pretty import has_no_repr
 
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes})
 _CONTAINERS = frozenset({list, tuple, dict})
@@ -24,7 +28,7 @@ def same(value):
     if kind in _CONTAINERS:
         return _is_small(value, [_WIDTH]) and len(repr(value)) <= _WIDTH
     try:
-        return value.__class__ is kind and _has_own_repr(kind)
+        return value.__class__ is kind and _is_told_alike(kind)
     except Exception:
         return False
 
@@ -46,19 +50,25 @@ def _is_small(value, room):
     return all(_is_small(item, room) for item in items)
 
 
-def _has_own_repr(kind):
-    """Whether IPython asks only ``repr``, and the methods for other types as display.py does."""
-    names = {name for base in kind.__mro__[:-1] for name in base.__dict__}
-    if not names.isdisjoint(_OPEN) and not names.isdisjoint(_METHODS):
+def _is_told_alike(kind):
+    """Whether IPython asks only ``repr``, and the methods for other types as display.py does.
+
+    Or nothing but the name of the class, where that is shown as classes are.
+    """
+    bases = kind.__mro__[:-1]
+    names = set().union(*[base.__dict__.keys() & _NAMES for base in bases])
+    if not names.isdisjoint(_OPEN) and not names.isdisjoint(METHODS):
         return False  # of those that may have every attribute IPython asks none of the methods
-    for base in kind.__mro__:
+    for base in bases:
         if base.__module__ in _SPECIAL or "_repr_pretty_" in base.__dict__:
             return False
         if "__repr__" in base.__dict__:  # IPython 8 and 9 look in these two places
             return callable(base.__dict__["__repr__"]) and callable(base.__repr__)
-    return False
+    return type(kind) in _METACLASSES and has_no_repr(kind) and type(kind.__module__) is str
 
 
-_OPEN = ("__getattr__", "__getattribute__")
-_METHODS = ("_ipython_display_", "_repr_mimebundle_", *(f"_repr_{kind}_" for kind in (
-    "html", "markdown", "svg", "png", "jpeg", "pdf", "latex", "json", "javascript")))  # fmt: skip
+_METACLASSES = (type, ABCMeta)  # whose classes IPython shows by their names
+_OPEN = frozenset({"__getattr__", "__getattribute__"})
+METHODS = frozenset({"_ipython_display_", "_repr_mimebundle_", *(f"_repr_{kind}_" for kind in (
+    "html", "markdown", "svg", "png", "jpeg", "pdf", "latex", "json", "javascript"))})  # fmt: skip
+_NAMES = _OPEN | METHODS
