@@ -27,6 +27,7 @@ from .app import IPKernelApp
 from .compiler import Compiler
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
 from .events import Events
+from .formatting import DisplayFormatter
 from .history import HistoryManager
 from .kernel import IPythonKernel
 from .magics import KernelMagics
@@ -99,6 +100,11 @@ class ZMQInteractiveShell(ShowsErrors, parents.Speaks, InteractiveShell):
         """Make the history manager."""
         self.history_manager = HistoryManager(shell=self, parent=self)
         self.configurables.append(self.history_manager)
+
+    def init_display_formatter(self):
+        """Make the formatter of results and displays."""
+        self.display_formatter = DisplayFormatter(parent=self)
+        self.configurables.append(self.display_formatter)
 
     def init_payload(self):
         """Make the payload manager."""
