@@ -32,6 +32,7 @@ from .history import HistoryManager
 from .kernel import IPythonKernel
 from .magics import KernelMagics
 from .showing import ShowsErrors
+from .transforming import TransformerManager
 
 _ENVIRONMENT = {
     "TERM": "xterm-color",
@@ -89,6 +90,10 @@ class ZMQInteractiveShell(ShowsErrors, parents.Speaks, InteractiveShell):
     @default("exiter")
     def _make_exiter(self):
         return ZMQExitAutocall(self)
+
+    @default("input_transformer_manager")
+    def _make_input_transformer_manager(self):
+        return TransformerManager()
 
     # What InteractiveShell.__init__ calls.
 
