@@ -161,6 +161,7 @@ def test_events_fire_around_comm_messages(events):
     "ip.display_formatter.formatters['text/plain'].pop(int);",
     "class Broken:\n    def __repr__(self): raise ValueError('broken')",
     "display(Broken())",
+    "5;", "5; # five", "5;\n# five;", "'a;b'", "x = 5; x", "\"\"\"\n;\n\"\"\"", "5 # five;",
     "raise ExceptionGroup('many', [ValueError(1), KeyError(2)])",
     "1/0 # ", "exec('1/0')", "raise KeyError('k') from ValueError('v')",
     "def deep(n): return deep(n - 1) if n else 1/0\ndeep(30)",
@@ -185,6 +186,13 @@ def test_an_exception_whose_text_fails_is_told_of(pair):
                              "    def __str__(self): raise ValueError('o')\nraise Odd")
     assert ours.status == theirs.status == "error"
     assert ours.error[0] == ours.outputs[-1][1] == "Odd"
+
+
+def test_a_warning_of_the_compiler_comes_once(pair):
+    """ipykernel compiles a cell three times to find out whether it awaits, and warns each time."""
+    ours, theirs = pair.both("1 is 1")
+    assert ours.text("stderr").count("SyntaxWarning") == 1
+    assert theirs.text("stderr").endswith(ours.text("stderr"))
 
 
 def test_a_payload_is_a_dict(pair):

@@ -104,6 +104,11 @@ class ZMQShellDisplayHook(_Publishes, DisplayHook):
         """Is the cell silenced by a semicolon?  Of a plain cell the runner has seen to it."""
         return not self.shell.in_plain_cell and super().quiet()
 
+    @staticmethod
+    def semicolon_at_end_of_expression(expression):
+        """Return whether the last token is a semicolon, without looking at all if there is none."""
+        return ";" in expression and DisplayHook.semicolon_at_end_of_expression(expression)
+
     def update_user_ns(self, result):
         """Note a result as ``_`` and, if its cell is stored, as ``_N`` and ``Out[N]``.
 

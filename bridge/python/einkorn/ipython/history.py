@@ -102,7 +102,7 @@ class HistoryManager(_HistoryManager):
         for inputs in (self.input_hist_parsed, self.input_hist_raw):
             inputs.extend([""] * (line_num - len(inputs)))
         super().store_inputs(line_num, source, source_raw)
-        self.db_input_cache = []
+        self.db_input_cache.clear()
 
     def store_output(self, line_num):
         """Do nothing: the kernel has seen the result."""

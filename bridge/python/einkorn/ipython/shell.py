@@ -49,6 +49,10 @@ def _refuse_background(command):
         raise OSError("Background processes not supported.")
 
 
+def _may_await(code):
+    return "await" in code or "async" in code
+
+
 def _leave_child(error):
     """End a forked child that came to the end of its cell, as the runner ends one."""
     if error is not None:  # IPython has shown it, if it is to be seen
@@ -223,6 +227,12 @@ class ZMQInteractiveShell(ShowsErrors, parents.Speaks, InteractiveShell):
         self._coroutine = super().run_cell_async(*args, **kwargs)
         return self._coroutine
 
+    def should_run_async(self, raw_cell, *, transformed_cell=None, **keywords):
+        """Return whether a cell awaits.  One without the words need not be compiled to know."""
+        if transformed_cell is not None and not _may_await(transformed_cell):
+            return False
+        return super().should_run_async(raw_cell, transformed_cell=transformed_cell, **keywords)
+
     def run(self, count, code, store, silent):
         """Run cell ``count`` for the runner.
 
@@ -249,7 +259,7 @@ class ZMQInteractiveShell(ShowsErrors, parents.Speaks, InteractiveShell):
         return self.facts_of(error)
 
     def _run(self, code, store, silent):
-        if "await" in code or "async" in code:
+        if _may_await(code):
             cell, problem = code, None
             try:
                 cell = self.transform_cell(code)
