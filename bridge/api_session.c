@@ -15,6 +15,7 @@
 #include "bridge/loop.h"
 #include "bridge/murmur.h"
 #include "bridge/port_link.h"
+#include "bridge/py_compat.h"
 
 static PyObject *py_set_interrupt_taker(PyObject *self, PyObject *taker)
 {
@@ -136,6 +137,36 @@ static PyObject *py_history_session(PyObject *self, PyObject *unused)
     return PyLong_FromLongLong(session);
 }
 
+/* A forked child has no history of its own. */
+static PyObject *py_history(PyObject *self, PyObject *args)
+{
+    enum { TEXTS_MAX = 3 };
+    PyObject *text_b[TEXTS_MAX] = {NULL};
+    struct buffer room[TEXTS_MAX] = {BUFFER_INIT, BUFFER_INIT, BUFFER_INIT};
+    struct slice part[TEXTS_MAX];
+    size_t count = (size_t)PyTuple_Size(args);
+    int error = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "U|UU:history", &text_b[0], &text_b[1], &text_b[2])) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count && error == 0; i++) {
+        error = py_text_utf8(text_b[i], &room[i], &part[i]);
+    }
+    if (error == 0 && !forked_is_child()) {
+        struct speaker *speaker = py_speaker_current();
+        error = py_port_link_history(speaker->request, part, count);
+        py_speaker_leave(speaker);
+    }
+    for (size_t i = 0; i < count; i++) {
+        buffer_release(&room[i]);
+    }
+    if (error != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *py_watch_facts(PyObject *self, PyObject *args)
 {
     PyObject *before_b = NULL;
@@ -188,6 +219,10 @@ PyMethodDef api_session_methods[] = {
     {"history_session", py_history_session, METH_NOARGS,
      "history_session()\n--\n\nThis session's number in the history's file; 0: it has none; "
      "None: it gets one in a moment."},
+    {"history", py_history, METH_VARARGS,
+     "history(what, *texts)\n--\n\nTells the kernel process, which writes the history: 'hold', "
+     "nothing is written before it was told the place; 'place', file, 'outputs' or '', which "
+     "end that (no file: none); 'source', what IPython made of the code of this cell."},
     {"watch_facts", py_watch_facts, METH_VARARGS,
      "watch_facts(before, after, library, /)\n--\n\nHas the replies of cells tell what "
      "they read and what they left changed: see bridge/facts.h."},

@@ -33,7 +33,7 @@
 #include "bridge/slice.h"
 
 enum {
-    LINK_VERSION = 4,
+    LINK_VERSION = 5,
     LINK_PAGE_SIZE = 64 << 10,  /* the shared page's room: the largest page size of Linux */
     LINK_RING_SIZE = 4 << 20,   /* bytes; a power of two */
     LINK_AREA_SIZE = 2 << 20,   /* bytes of the area */
@@ -78,6 +78,8 @@ enum link_kind {
                          ANSWER, which is an object as text, "control" | "message", its msg_id */
     LINK_BEGIN = 8,   /* a COMM is taken up: it has the word until its DONE; no parts. Of the cell
                          that runs: it awaits, and takes COMMs that cells stand before, too */
+    LINK_HISTORY = 9, /* what the history has to know (kernel/remember.h); parts: "hold"; or "place",
+                         a file, "outputs" | ""; or "source", a text of the cell that runs */
     LINK_KIND_END
 };
 enum {

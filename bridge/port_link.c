@@ -207,6 +207,12 @@ int py_port_link_ready(const char *python_version)
         link_producer_write_parts(&door.producer, LINK_READY, 0, &version, 1, &patient));
 }
 
+int py_port_link_history(uint64_t request, const struct slice *part, size_t count)
+{
+    return py_door_error(
+        link_producer_write_parts(&door.producer, LINK_HISTORY, request, part, count, &patient));
+}
+
 int py_port_link_wait(enum link_request_kind kind, struct link_request **ret_request)
 {
     return link_reader_wait(&door.reader, kind, 0, &interruptible, ret_request);

@@ -18,6 +18,9 @@ struct link_page *port_link_page(void);
 /* Tells the kernel that requests are served from now on, and Python's version. -> 0, -1. */
 int py_port_link_ready(const char *python_version);
 
+/* Tells the kernel what it needs to know for the history, see LINK_HISTORY. -> 0, -1. */
+int py_port_link_history(uint64_t request, const struct slice *part, size_t count);
+
 /*
  * The next request of a kind. -> 0, LINK_ECLOSED: the end,
  * LINK_EINTERRUPTED with an exception set, other errors of link_reader_wait.

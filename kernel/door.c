@@ -46,6 +46,7 @@ static int on_ready(struct kernel *kernel, const struct link_item *item,
     (void)snprintf(kernel->python_version, sizeof kernel->python_version, "%.*s",
                    (int)parts->part[0].n, (const char *)parts->part[0].p);
     kernel->worker = WORKER_READY;
+    remember_ready(kernel);
     if (kernel->start_text.n > 0) {
         log_warning("Python wrote while it started: %.*s", (int)kernel->start_text.n,
                     (const char *)kernel->start_text.p);
@@ -174,11 +175,29 @@ static int on_begin(struct kernel *kernel, const struct link_item *item,
     return 0;
 }
 
+static int on_history(struct kernel *kernel, const struct link_item *item,
+                      const struct link_parts *parts)
+{
+    const struct job *job = kernel->lane.current;
+    const struct slice *part = parts->part;
+
+    if (parts->count == 1 && slice_is(part[0], "hold")) {
+        remember_hold(kernel);
+    } else if (parts->count == 3 && slice_is(part[0], "place")) {
+        remember_place(kernel, part[1], slice_is(part[2], "outputs"));
+    } else if (parts->count != 2 || !slice_is(part[0], "source")) {
+        return LINK_ECORRUPT;
+    } else if (job && job->origin->number == item->request && job->store_history) {
+        remember_source(kernel, job->count, part[1]);
+    }
+    return 0;
+}
+
 static int (*const on_record[LINK_KIND_END])(struct kernel *, const struct link_item *,
                                              const struct link_parts *) = {
-    [LINK_READY] = on_ready, [LINK_STREAM] = on_stream, [LINK_PUBLISH] = on_publish,
-    [LINK_ASK] = on_ask,     [LINK_DONE] = on_done,     [LINK_LOOKUP] = on_lookup,
-    [LINK_BEGIN] = on_begin,
+    [LINK_READY] = on_ready, [LINK_STREAM] = on_stream,   [LINK_PUBLISH] = on_publish,
+    [LINK_ASK] = on_ask,     [LINK_DONE] = on_done,       [LINK_LOOKUP] = on_lookup,
+    [LINK_BEGIN] = on_begin, [LINK_HISTORY] = on_history,
 };
 
 static int handle(struct kernel *kernel, const struct link_item *item)

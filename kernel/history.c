@@ -13,8 +13,8 @@
 
 struct history_entry {
     uint32_t line;
-    uint8_t *input, *output;
-    size_t input_n, output_n; /* output_n 0: no result */
+    uint8_t *input, *source, *output;
+    size_t input_n, source_n, output_n; /* source_n 0: as input; output_n 0: no result */
 };
 
 static struct history_entry *at(const struct history *self, size_t i)
@@ -26,10 +26,11 @@ static void drop_first(struct history *self)
 {
     struct history_entry *entry = at(self, 0);
 
-    self->bytes -= entry->input_n + entry->output_n;
+    self->bytes -= entry->input_n + entry->source_n + entry->output_n;
     self->first = (self->first + 1) % HISTORY_ENTRIES;
     self->count--;
     free(entry->input);
+    free(entry->source);
     free(entry->output);
     free(entry);
 }
@@ -60,31 +61,59 @@ static size_t without_newlines(struct slice raw)
     return n;
 }
 
+/* A copy of a raw JSON string, without newlines at its end. */
+static uint8_t *copy_of_code(struct slice raw, size_t *ret_n)
+{
+    size_t n = without_newlines(raw) + 1;
+    uint8_t *copy = xmemdup(raw.p, n);
+
+    copy[n - 1] = '"';
+    *ret_n = n;
+    return copy;
+}
+
+/* The cell that was added last, if that is it. */
+static struct history_entry *last_of(const struct history *self, uint32_t line)
+{
+    struct history_entry *last = self->count > 0 ? at(self, self->count - 1) : NULL;
+
+    return last && last->line == line ? last : NULL;
+}
+
 void history_add(struct history *self, uint32_t line, struct slice input)
 {
     struct history_entry *entry = xcalloc(1, sizeof *entry);
 
-    input.n = without_newlines(input) + 1;
     if (self->count == HISTORY_ENTRIES) {
         drop_first(self);
     }
     entry->line = line;
-    entry->input = xmemdup(input.p, input.n);
-    entry->input[input.n - 1] = '"';
-    entry->input_n = input.n;
+    entry->input = copy_of_code(input, &entry->input_n);
     self->entry[(self->first + self->count) % HISTORY_ENTRIES] = entry;
     self->count++;
-    self->bytes += input.n;
+    self->bytes += entry->input_n;
     while (self->bytes > HISTORY_BYTES && self->count > 1) {
         drop_first(self);
     }
 }
 
+bool history_set_source(struct history *self, uint32_t line, struct slice source)
+{
+    struct history_entry *last = last_of(self, line);
+
+    if (!last || last->source_n > 0) {
+        return false;
+    }
+    last->source = copy_of_code(source, &last->source_n);
+    self->bytes += last->source_n;
+    return true;
+}
+
 void history_set_output(struct history *self, uint32_t line, struct slice output)
 {
-    struct history_entry *last = self->count > 0 ? at(self, self->count - 1) : NULL;
+    struct history_entry *last = last_of(self, line);
 
-    if (last && last->line == line && last->output_n == 0 && output.n <= HISTORY_OUTPUT_BYTES) {
+    if (last && last->output_n == 0 && output.n <= HISTORY_OUTPUT_BYTES) {
         last->output = xmemdup(output.p, output.n);
         last->output_n = output.n;
         self->bytes += output.n;
@@ -150,6 +179,7 @@ static bool matches(struct slice pattern, struct slice text)
     return pattern.n == 0;
 }
 
+/* As for IPython, what was typed is searched, whatever is to be shown of it. */
 static bool fits(const struct history_entry *entry, struct slice pattern)
 {
     struct buffer text = BUFFER_INIT;
@@ -223,6 +253,13 @@ void history_put_row(struct buffer *out, int64_t session, int64_t line, struct s
     buffer_put_char(out, ']');
 }
 
+/* The code that is asked for: as it was typed, or as IPython ran it. */
+static struct slice code_of(const struct history_entry *entry, bool raw)
+{
+    return raw || entry->source_n == 0 ? (struct slice){entry->input, entry->input_n}
+                                       : (struct slice){entry->source, entry->source_n};
+}
+
 void history_answer(const struct history *self, const struct history_query *query, int64_t number,
                     struct buffer *ret_member)
 {
@@ -241,7 +278,7 @@ void history_answer(const struct history *self, const struct history_query *quer
         if (picked[i]) {
             buffer_put_text(ret_member, comma);
             history_put_row(ret_member, is_range ? query->session : mine, entry->line,
-                            (struct slice){entry->input, entry->input_n}, query->with_output,
+                            code_of(entry, query->raw), query->with_output,
                             (struct slice){entry->output, entry->output_n});
             comma = ",";
         }

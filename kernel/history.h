@@ -37,6 +37,12 @@ void history_release(struct history *self);
  */
 void history_add(struct history *self, uint32_t line, struct slice input);
 
+/*
+ * What IPython made of its code, where that is another: a raw JSON string.
+ * -> whether it is the cell that was added last; else it is ignored.
+ */
+bool history_set_source(struct history *self, uint32_t line, struct slice source);
+
 /* Its result's text/plain, a raw JSON string. Ignored if the cell is not kept. */
 void history_set_output(struct history *self, uint32_t line, struct slice output);
 

@@ -210,17 +210,18 @@ static int begin_session(struct history_file *self)
     return 0;
 }
 
+static const char *const statements[] = {
+    [HISTORY_CODE] = "INSERT OR REPLACE INTO history VALUES (?1, ?2, ?3, ?3)",
+    [HISTORY_SOURCE] = "UPDATE history SET source = ?3 WHERE session = ?1 AND line = ?2",
+    [HISTORY_OUTPUT] = "INSERT OR REPLACE INTO output_history VALUES (?1, ?2, ?3)",
+};
+
 static int put_line(struct history_file *self, const struct history_line *line)
 {
-    struct value values[4] = {number_value(self->session), number_value(line->line)};
+    struct value values[] = {number_value(self->session), number_value(line->line),
+                             text_value(line->text)};
 
-    if (line->is_output) {
-        values[2] = text_value(line->output);
-        return run(self, "INSERT OR REPLACE INTO output_history VALUES (?, ?, ?)", values, 3, NULL);
-    }
-    values[2] = text_value(line->source);
-    values[3] = text_value(line->source_raw);
-    return run(self, "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?)", values, 4, NULL);
+    return run(self, statements[line->kind], values, 3, NULL);
 }
 
 static int write_lines(struct history_file *self, const struct history_line *line, size_t count,
@@ -236,7 +237,7 @@ static int write_lines(struct history_file *self, const struct history_line *lin
         if (put_line(self, &line[i]) < 0) {
             return -1;
         }
-        cells += line[i].is_output ? 0 : 1;
+        cells += line[i].kind == HISTORY_CODE ? 1 : 0;
     }
     *ret_cells = cells;
     return execute(self, "COMMIT");

@@ -36,12 +36,16 @@ struct history_file {
     char error[512];           /* what went wrong last */
 };
 
-/* One cell, or the result of one. UTF-8. */
+enum history_kind {
+    HISTORY_CODE,   /* a cell as it was typed */
+    HISTORY_SOURCE, /* what IPython made of it, of a cell that is there; else the same as CODE */
+    HISTORY_OUTPUT, /* its result */
+};
+/* One thing to be known of a cell. */
 struct history_line {
     int64_t line;
-    bool is_output;
-    struct slice source, source_raw; /* as IPython runs it, as it was typed */
-    struct slice output;
+    enum history_kind kind;
+    struct slice text; /* UTF-8 */
 };
 
 /* What a query found, oldest first. Zero-initialise. */

@@ -26,15 +26,15 @@
 
 enum { BATCH = 256 }; /* lines of one transaction */
 
-enum item_kind { ITEM_CELL, ITEM_OUTPUT, ITEM_END, ITEM_ASK };
+enum item_kind { ITEM_LINE, ITEM_END, ITEM_ASK };
 
 struct item {
     struct item *next;
     enum item_kind kind;
+    int64_t put_ms;         /* CLOCK_MONOTONIC */
+    enum history_kind what; /* ITEM_LINE, as the next two */
     int64_t line;
-    int64_t put_ms;             /* CLOCK_MONOTONIC */
-    struct buffer text;         /* code as typed, or a result: a raw JSON string */
-    struct buffer source;       /* what IPython made of the code; empty: nothing else */
+    struct buffer text;         /* a raw JSON string */
     struct history_query query; /* ITEM_ASK */
     uint64_t ask;
 };
@@ -84,7 +84,6 @@ static void free_items(struct item *first)
         struct item *next = first->next;
 
         buffer_release(&first->text);
-        buffer_release(&first->source);
         history_query_release(&first->query);
         free(first);
         first = next;
@@ -189,26 +188,19 @@ static void make_plain(struct buffer *text, bool is_code)
 
 static struct history_line line_of(struct item *item)
 {
-    bool is_code = item->kind == ITEM_CELL;
-    struct history_line line = {.line = item->line, .is_output = !is_code};
-
-    make_plain(&item->text, is_code);
-    line.source_raw = line.source = line.output = buffer_slice(&item->text);
-    if (item->source.n > 0) {
-        make_plain(&item->source, is_code);
-        line.source = buffer_slice(&item->source);
-    }
-    return line;
+    make_plain(&item->text, item->what != HISTORY_OUTPUT);
+    return (struct history_line){
+        .line = item->line, .kind = item->what, .text = buffer_slice(&item->text)};
 }
 
-/* Writes the cells and results that the list begins with, and moves it behind them. -> 0, -1. */
+/* Writes the lines that the list begins with, and moves it behind them. -> 0, -1. */
 static int write_lines(struct history_keeper *self, struct item **at)
 {
     struct history_news news = {.kind = HISTORY_NEWS_SESSION, .session = self->file.session};
     struct history_line line[BATCH];
     size_t count = 0;
 
-    for (; *at && count < BATCH && (*at)->kind <= ITEM_OUTPUT; *at = (*at)->next) {
+    for (; *at && count < BATCH && (*at)->kind == ITEM_LINE; *at = (*at)->next) {
         line[count++] = line_of(*at);
     }
     if (history_file_write(&self->file, line, count) < 0) {
@@ -239,8 +231,7 @@ static int handle(struct history_keeper *self, struct item *item)
 
     while (item && r == 0) {
         switch (item->kind) {
-        case ITEM_CELL:
-        case ITEM_OUTPUT:
+        case ITEM_LINE:
             r = write_lines(self, &item);
             break;
         case ITEM_END:
@@ -350,10 +341,10 @@ struct history_keeper *history_keeper_new(const struct options *options, const c
     return self;
 }
 
-/* Takes the item if it is put in. -> 0, -EAGAIN, -ESHUTDOWN. */
+/* Takes the item. -> 0, -EAGAIN, -ESHUTDOWN. */
 static int put(struct history_keeper *self, struct item *item)
 {
-    size_t bytes = item->text.n + item->source.n;
+    size_t bytes = item->text.n;
     bool is_urgent = item->kind == ITEM_ASK || item->kind == ITEM_END;
     int r = 0;
 
@@ -377,59 +368,44 @@ static int put(struct history_keeper *self, struct item *item)
         }
     }
     (void)pthread_mutex_unlock(&self->lock);
-    return r;
-}
-
-static int put_text(struct history_keeper *self, enum item_kind kind, int64_t line,
-                    struct slice text, struct slice source)
-{
-    struct item *item = xcalloc(1, sizeof *item);
-    int r;
-
-    item->kind = kind;
-    item->line = line;
-    buffer_put_slice(&item->text, text);
-    buffer_put_slice(&item->source, source);
-    r = put(self, item);
     if (r < 0) {
         free_items(item);
     }
     return r;
 }
 
-int history_keeper_put_cell(struct history_keeper *self, int64_t line, struct slice source_raw,
-                            struct slice source)
+int history_keeper_put(struct history_keeper *self, enum history_kind kind, int64_t line,
+                       struct slice text)
 {
-    return put_text(self, ITEM_CELL, line, source_raw, source);
-}
+    struct item *item = xcalloc(1, sizeof *item);
 
-int history_keeper_put_output(struct history_keeper *self, int64_t line, struct slice output)
-{
-    return put_text(self, ITEM_OUTPUT, line, output, (struct slice){NULL, 0});
+    item->kind = ITEM_LINE;
+    item->what = kind;
+    item->line = line;
+    buffer_put_slice(&item->text, text);
+    return put(self, item);
 }
 
 int history_keeper_put_end(struct history_keeper *self)
 {
+    struct item *item = xcalloc(1, sizeof *item);
+
+    item->kind = ITEM_END;
     self->ends++;
-    return put_text(self, ITEM_END, 0, (struct slice){NULL, 0}, (struct slice){NULL, 0});
+    return put(self, item);
 }
 
 int history_keeper_ask(struct history_keeper *self, const struct history_query *query,
                        uint64_t number)
 {
     struct item *item = xcalloc(1, sizeof *item);
-    int r;
 
     item->kind = ITEM_ASK;
     item->ask = number;
     item->query = *query;
     memset(&item->query.pattern, 0, sizeof item->query.pattern);
     buffer_put_slice(&item->query.pattern, buffer_slice(&query->pattern));
-    r = put(self, item);
-    if (r < 0) {
-        free_items(item);
-    }
-    return r;
+    return put(self, item);
 }
 
 bool history_keeper_destroy(struct history_keeper **self_p, int64_t wait_ms)

@@ -48,13 +48,11 @@ struct history_keeper *history_keeper_new(const struct options *options, const c
 bool history_keeper_destroy(struct history_keeper **self_p, int64_t wait_ms);
 
 /*
- * A cell, or the result of one: raw JSON strings, copied. `source` is what IPython made
- * of `source_raw`, its p is NULL where that is the same. -> 0; -EAGAIN: too much waits
- * for the disk, it is left out; -ESHUTDOWN: the file is given up.
+ * A cell, or what is known of it later: a raw JSON string, copied. -> 0; -EAGAIN: too
+ * much waits for the disk, it is left out; -ESHUTDOWN: the file is given up.
  */
-int history_keeper_put_cell(struct history_keeper *self, int64_t line, struct slice source_raw,
-                            struct slice source);
-int history_keeper_put_output(struct history_keeper *self, int64_t line, struct slice output);
+int history_keeper_put(struct history_keeper *self, enum history_kind kind, int64_t line,
+                       struct slice text);
 
 /* The next cell belongs to another session. -> as above. */
 int history_keeper_put_end(struct history_keeper *self);

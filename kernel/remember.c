@@ -4,6 +4,9 @@
  *
  * What the file cannot tell, memory does: the results of this session, which the file
  * has only if the user wants that, and all of it where there is no file, or a slow one.
+ *
+ * While Python reads the user's profile, which may forbid the file, one cell can be on its
+ * way, and requests: they are kept and go to the file, or not, when the place is known.
  */
 
 #include "kernel/remember.h"
@@ -182,15 +185,20 @@ static int on_news(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+static const struct options *options_of(const struct kernel *kernel)
+{
+    return kernel->remember.file ? &kernel->remember.options : kernel->options;
+}
+
 /* -> whether there is a file, and a thread that sees to it. */
 static bool has_keeper(struct kernel *kernel)
 {
     struct remember *self = &kernel->remember;
 
-    if (!self->keeper && !self->off && history_place_wanted(kernel->options)) {
+    if (!self->keeper && !self->off && !self->held && history_place_wanted(options_of(kernel))) {
         zmq_pollitem_t item = {.events = ZMQ_POLLIN};
 
-        self->keeper = history_keeper_new(kernel->options, SQLITE_LIBRARY);
+        self->keeper = history_keeper_new(options_of(kernel), SQLITE_LIBRARY);
         if (!self->keeper) {
             go_off(kernel, "there is no thread to be had");
             return false;
@@ -243,28 +251,47 @@ static void note_put(struct kernel *kernel, int r)
     }
 }
 
+static void put_cell(struct kernel *kernel, uint32_t line, struct slice code)
+{
+    int r = history_keeper_put(kernel->remember.keeper, HISTORY_CODE, line, code);
+
+    if (r == 0 && kernel->remember.session == 0) {
+        show_session(kernel, LINK_SESSION_COMES);
+    }
+    note_put(kernel, r);
+}
+
 void remember_cell(struct kernel *kernel, uint32_t line, struct slice code)
 {
-    int r;
-
     if (is_exit(code)) {
         return;
     }
     history_add(&kernel->history, line, code);
-    if (has_keeper(kernel)) {
-        r = history_keeper_put_cell(kernel->remember.keeper, line, code, (struct slice){NULL, 0});
-        if (r == 0 && kernel->remember.session == 0) {
-            show_session(kernel, LINK_SESSION_COMES);
-        }
-        note_put(kernel, r);
+    if (kernel->remember.held) {
+        kernel->remember.held_line = line;
+        show_session(kernel, LINK_SESSION_COMES);
+    } else if (has_keeper(kernel)) {
+        put_cell(kernel, line, code);
     }
+}
+
+void remember_source(struct kernel *kernel, uint32_t line, struct slice text)
+{
+    struct buffer raw = BUFFER_INIT;
+
+    json_put_string(&raw, text);
+    if (history_set_source(&kernel->history, line, buffer_slice(&raw)) && has_keeper(kernel)) {
+        note_put(kernel, history_keeper_put(kernel->remember.keeper, HISTORY_SOURCE, line,
+                                            buffer_slice(&raw)));
+    }
+    buffer_release(&raw);
 }
 
 void remember_result(struct kernel *kernel, uint32_t line, struct slice text)
 {
     history_set_output(&kernel->history, line, text);
-    if (kernel->options->history_output && has_keeper(kernel)) {
-        note_put(kernel, history_keeper_put_output(kernel->remember.keeper, line, text));
+    if (options_of(kernel)->history_output && has_keeper(kernel)) {
+        note_put(kernel, history_keeper_put(kernel->remember.keeper, HISTORY_OUTPUT, line, text));
     }
 }
 
@@ -278,13 +305,79 @@ static bool is_enough(const struct kernel *kernel, const struct history_query *q
             (uint64_t)query->n <= kernel->history.count);
 }
 
+/* -> whether an answer will come: from the file, or when it is known where that is. */
+static bool may_ask(struct kernel *kernel, const struct history_query *query, uint64_t ask)
+{
+    const struct remember *self = &kernel->remember;
+    bool starts = kernel->worker == WORKER_STARTING && !self->keeper;
+
+    return self->held || (starts && history_place_wanted(kernel->options)) ||
+           (has_keeper(kernel) && history_keeper_ask(self->keeper, query, ask) == 0);
+}
+
+/* It is known where the file is: what waits for that is asked now. */
+static void ask_all(struct kernel *kernel)
+{
+    struct remember *self = &kernel->remember;
+
+    if (self->waits && has_keeper(kernel)) {
+        for (struct history_wait *wait = self->waits; wait; wait = wait->next) {
+            (void)history_keeper_ask(self->keeper, &wait->query, wait->ask);
+        }
+    } else {
+        answer_all_from_memory(kernel);
+    }
+}
+
+static char *copy_of(struct slice text)
+{
+    char *copy = xcalloc(text.n + 1, 1);
+
+    memcpy(copy, text.p, text.n);
+    return copy;
+}
+
+void remember_hold(struct kernel *kernel)
+{
+    struct remember *self = &kernel->remember;
+
+    self->held = !self->keeper && !self->off && history_place_wanted(kernel->options);
+}
+
+void remember_place(struct kernel *kernel, struct slice file, bool outputs)
+{
+    struct remember *self = &kernel->remember;
+    const struct job *job = kernel->lane.current;
+
+    if (!self->held) {
+        return;
+    }
+    self->held = false;
+    free(self->file);
+    self->file = copy_of(file);
+    self->options = *kernel->options;
+    self->options.history_file = self->file;
+    self->options.history_output = kernel->options->history_output || outputs;
+    show_session(kernel, 0);
+    if (job && job->count == self->held_line && has_keeper(kernel)) {
+        put_cell(kernel, job->count, job->code);
+    }
+    ask_all(kernel);
+}
+
+void remember_ready(struct kernel *kernel)
+{
+    if (!kernel->remember.held && !kernel->remember.keeper) {
+        ask_all(kernel);
+    }
+}
+
 void remember_answer(struct kernel *kernel, struct origin *origin, struct history_query *query)
 {
     struct remember *self = &kernel->remember;
     struct history_wait *wait, **last = &self->waits;
 
-    if (is_enough(kernel, query) || !has_keeper(kernel) ||
-        history_keeper_ask(self->keeper, query, ++self->asks) < 0) {
+    if (is_enough(kernel, query) || !may_ask(kernel, query, ++self->asks)) {
         answer_from_memory(kernel, origin, query);
         history_query_release(query);
         return;
@@ -310,6 +403,8 @@ void remember_forget(struct kernel *kernel)
         (void)history_keeper_put_end(self->keeper);
     }
     self->session = 0;
+    self->held = false;
+    self->held_line = 0;
 }
 
 void remember_release(struct kernel *kernel)
@@ -317,6 +412,9 @@ void remember_release(struct kernel *kernel)
     answer_all_from_memory(kernel);
     if (!history_keeper_destroy(&kernel->remember.keeper, REMEMBER_END_MS)) {
         log_warning("history: the disk does not answer, the last lines are lost");
+    } else {
+        free(kernel->remember.file); /* else a thread may still look at it */
+        kernel->remember.file = NULL;
     }
     history_release(&kernel->history);
 }

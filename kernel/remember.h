@@ -6,12 +6,16 @@
  * (history.h) and, unless the user does not want that, into IPython's file
  * (history_keeper.h), whose thread starts with the first cell that is stored or the
  * first question that only the file can answer. Requests are answered from both.
+ *
+ * Where the file is the command line says, or a profile of the user's, which only Python
+ * can read. It says ahead that it will (remember_hold), and reads it before the first cell.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "bridge/slice.h"
+#include "kernel/options.h"
 
 struct history_keeper;
 struct history_query;
@@ -28,6 +32,10 @@ enum {
 struct remember {
     struct history_keeper *keeper; /* NULL: there is no thread */
     bool off;                      /* the file is given up */
+    bool held;                     /* a profile will say where the file is: nothing is written */
+    uint32_t held_line;            /* the cell that came meanwhile; 0: none */
+    struct options options;        /* the kernel's, with what the profile says of the history */
+    char *file;                    /* what it names; NULL: the kernel's own options hold */
     bool told_full;                /* that a cell was left out, the disk being too slow */
     int64_t session;               /* this session's number in the file; 0: not known, or none */
     uint64_t asks;
@@ -37,8 +45,24 @@ struct remember {
 /* A cell that is to be stored begins; `code` is a raw JSON string. */
 void remember_cell(struct kernel *kernel, uint32_t line, struct slice code);
 
+/* What IPython made of its code, where that is another: UTF-8. */
+void remember_source(struct kernel *kernel, uint32_t line, struct slice text);
+
 /* Its result's text/plain, a raw JSON string. */
 void remember_result(struct kernel *kernel, uint32_t line, struct slice text);
+
+/*
+ * A profile is to be read, which may say where the history goes: nothing is written
+ * before remember_place. Said before remember_ready, if at all. Without effect where the
+ * file is in use, or not wanted.
+ */
+void remember_hold(struct kernel *kernel);
+
+/* The worker is ready, so what it has to say of a profile it has said. */
+void remember_ready(struct kernel *kernel);
+
+/* It was read: the history goes to that file (n 0: none), and results, too, if `outputs`. */
+void remember_place(struct kernel *kernel, struct slice file, bool outputs);
 
 /*
  * Answers a history_request (reply and idle), now or when the thread has. Takes what

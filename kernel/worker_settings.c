@@ -47,6 +47,7 @@ char *worker_settings(const struct options *options)
     put(&text, "facts", options->facts ? "yes" : NULL);
     put(&text, "connection_file", options->connection_file);
     put(&text, "history", history);
+    put(&text, "history_chosen", options->history_file ? "yes" : NULL);
     put(&text, "ipython_dir", options->ipython_dir);
     put(&text, "profile", options->profile);
     put(&text, "profile_dir", options->profile_dir);

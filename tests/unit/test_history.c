@@ -246,3 +246,26 @@ Test(history, whole_numbers_are_read)
         cr_expect_eq(value, numbers[i].value, "%s", numbers[i].object);
     }
 }
+
+Test(history, what_ipython_made_of_a_cell_is_told_instead_of_it)
+{
+    struct history *history = calloc(1, sizeof *history);
+    struct buffer member = BUFFER_INIT;
+
+    history_add(history, 1, slice_of("\"%a\""));
+    cr_expect(history_set_source(history, 1, slice_of("\"a()\\n\"")));
+    cr_expect_not(history_set_source(history, 1, slice_of("\"b()\"")), "it has one already");
+    cr_expect_not(history_set_source(history, 2, slice_of("\"c()\"")), "there is no such cell");
+    history_add(history, 2, slice_of("\"x\""));
+    cr_expect_not(history_set_source(history, 1, slice_of("\"d()\"")), "it is not the last one");
+    cr_assert_null(ask(history, "{\"hist_access_type\":\"tail\",\"raw\":false}", 0, &member));
+    cr_expect_str_eq((const char *)member.p, "\"history\":[[1,1,\"a()\"],[1,2,\"x\"]]");
+    buffer_clear(&member);
+    cr_assert_null(ask(
+        history, "{\"hist_access_type\":\"search\",\"pattern\":\"%*\",\"raw\":false}", 0, &member));
+    cr_expect_str_eq((const char *)member.p, "\"history\":[[1,1,\"a()\"]]");
+    buffer_release(&member);
+    history_release(history);
+    cr_expect_eq(history->bytes, 0);
+    free(history);
+}

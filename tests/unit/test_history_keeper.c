@@ -97,11 +97,6 @@ static void write_file(const char *text)
 
 /* ---- the keeper --------------------------------------------------------------------------- */
 
-static struct slice none(void)
-{
-    return (struct slice){NULL, 0};
-}
-
 static struct history_keeper *keeper_new(void)
 {
     struct history_keeper *keeper = history_keeper_new(&options, SQLITE_LIBRARY);
@@ -112,7 +107,7 @@ static struct history_keeper *keeper_new(void)
 
 static void put(struct history_keeper *keeper, int64_t line, const char *raw)
 {
-    cr_assert_eq(history_keeper_put_cell(keeper, line, slice_of(raw), none()), 0);
+    cr_assert_eq(history_keeper_put(keeper, HISTORY_CODE, line, slice_of(raw)), 0);
 }
 
 /* The next news, of that kind. */
@@ -135,7 +130,7 @@ static void expect_off(struct history_keeper *keeper, const char *fragment)
 
     cr_expect(strstr(news.text, fragment), "%s", news.text);
     free(news.text);
-    cr_expect_eq(history_keeper_put_cell(keeper, 9, slice_of("\"x\""), none()), -ESHUTDOWN);
+    cr_expect_eq(history_keeper_put(keeper, HISTORY_CODE, 9, slice_of("\"x\"")), -ESHUTDOWN);
     cr_expect(history_keeper_destroy(&keeper, DEADLINE_MS));
 }
 
@@ -183,9 +178,9 @@ Test(history_keeper, a_session_is_stored_as_ipython_stores_it)
 
     put(keeper, 1, "\"a = 1\\n\\n\"");
     cr_expect_eq(wait_news(keeper, HISTORY_NEWS_SESSION).session, 1);
-    cr_assert_eq(
-        history_keeper_put_cell(keeper, 2, slice_of("\"%time\\ud800\""), slice_of("\"t()\"")), 0);
-    cr_assert_eq(history_keeper_put_output(keeper, 2, slice_of("\"'ä'\\n\"")), 0);
+    put(keeper, 2, "\"%time\\ud800\"");
+    cr_assert_eq(history_keeper_put(keeper, HISTORY_SOURCE, 2, slice_of("\"t()\\n\"")), 0);
+    cr_assert_eq(history_keeper_put(keeper, HISTORY_OUTPUT, 2, slice_of("\"'ä'\\n\"")), 0);
     end(&keeper);
     expect_rows("SELECT sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' "
                 "ORDER BY name",
@@ -275,13 +270,14 @@ Test(history_keeper, asks_are_answered_as_ipython_answers)
     struct history_keeper *keeper = keeper_new();
 
     put(keeper, 1, "\"x\"");
-    cr_assert_eq(history_keeper_put_output(keeper, 1, slice_of("\"'1'\"")), 0);
+    cr_assert_eq(history_keeper_put(keeper, HISTORY_OUTPUT, 1, slice_of("\"'1'\"")), 0);
     put(keeper, 2, "\"y\"");
     (void)history_keeper_put_end(keeper);
     put(keeper, 1, "\"z\"");
     (void)history_keeper_put_end(keeper);
     put(keeper, 1, "\"q\\\"\"");
-    cr_assert_eq(history_keeper_put_cell(keeper, 2, slice_of("\"x\""), slice_of("\"x!\"")), 0);
+    put(keeper, 2, "\"x\"");
+    cr_assert_eq(history_keeper_put(keeper, HISTORY_SOURCE, 2, slice_of("\"x!\"")), 0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         expect_answer(keeper, rows[i].content, rows[i].answer);
     }
@@ -500,7 +496,7 @@ Test(history_keeper, what_waits_for_the_disk_is_bounded)
         buffer_put_char(&large, 'x');
     }
     buffer_put_char(&large, '"');
-    while ((r = history_keeper_put_cell(keeper, ++puts, buffer_slice(&large), none())) == 0) {
+    while ((r = history_keeper_put(keeper, HISTORY_CODE, ++puts, buffer_slice(&large))) == 0) {
         cr_assert_lt(puts, 100);
     }
     cr_expect_eq(r, -EAGAIN);
@@ -521,7 +517,7 @@ Test(history_keeper, lines_that_wait_are_counted_too)
     db = open_database();
     execute(db, "BEGIN EXCLUSIVE");
     keeper = keeper_new();
-    while ((r = history_keeper_put_cell(keeper, ++puts, slice_of("\"x\""), none())) == 0) {
+    while ((r = history_keeper_put(keeper, HISTORY_CODE, ++puts, slice_of("\"x\""))) == 0) {
         cr_assert_lt(puts, 3 * HISTORY_KEEPER_ITEMS);
     }
     cr_expect_eq(r, -EAGAIN);

@@ -260,6 +260,7 @@ static const struct {
     {LINK_DOZING, LINK_DONE, true},    {LINK_DOZING, LINK_PUBLISH, false},
     {LINK_DOZING, LINK_ASK, true},     {LINK_DOZING, LINK_READY, true},
     {LINK_DOZING, LINK_LOOKUP, true},  {LINK_ASLEEP, LINK_LOOKUP, true},
+    {LINK_DOZING, LINK_HISTORY, true}, {LINK_ASLEEP, LINK_HISTORY, true},
     {LINK_ASLEEP, LINK_STREAM, true},  {LINK_ASLEEP, LINK_DONE, true},
 };
 

@@ -33,13 +33,13 @@ Test(worker_settings, all_that_may_be_said)
                              .ignored = {"--A.b=1", "--A.c=2\n3", "--A.d", "--pylab"},
                              .ignored_value = {[2] = "w"},
                              .ignored_count = 4},
-           "shell=plain\nipykernel=no\nconnection_file=/c.json\nhistory=h\nipython_dir=/i\n"
-           "profile=p\nprofile_dir=/d\ntrait=--A.b=1\ntrait=--A.d=w\n"
+           "shell=plain\nipykernel=no\nconnection_file=/c.json\nhistory=h\nhistory_chosen=yes\n"
+           "ipython_dir=/i\nprofile=p\nprofile_dir=/d\ntrait=--A.b=1\ntrait=--A.d=w\n"
            "trait=--pylab\n");
 }
 
 Test(worker_settings, a_history_in_memory_has_no_file)
 {
     expect(&(struct options){.shell = "auto", .history = true, .history_file = ":memory:"},
-           "shell=auto\nipykernel=yes\n");
+           "shell=auto\nipykernel=yes\nhistory_chosen=yes\n");
 }

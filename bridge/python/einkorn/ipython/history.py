@@ -53,9 +53,24 @@ class HistoryManager(_HistoryManager):
         self.db_input_cache_lock = threading.Lock()
         self.db_output_cache_lock = threading.Lock()
         self.using_thread = False
-        self.hist_file = Path(settings.HISTORY) if settings.HISTORY else _MEMORY
+        self.hist_file = self._place()
         self.db_cache_size = sys.maxsize  # what is cached is never written
+        self.awaited = None  # the cell of the kernel's that begins, if it is stored
         self.shown = Outputs(self)
+
+    def _place(self):
+        """Return where the history is: as the command line says, or the profile, or IPython."""
+        place = settings.HISTORY
+        if place and not settings.HISTORY_CHOSEN and self.trait_has_value("hist_file"):
+            place = str(self.hist_file)
+        if not self.enabled or place in ("", _MEMORY):
+            return _MEMORY
+        return Path(place).expanduser().absolute()
+
+    def tell_place(self):
+        """Tell the kernel, which waits for that, what the profile says of the history."""
+        file = "" if self.hist_file == _MEMORY else str(self.hist_file)
+        _einkorn.history("place", file, "outputs" if self.db_log_output else "")
 
     # --- The session, which is the kernel's ------------------------------------------------
 
@@ -103,6 +118,10 @@ class HistoryManager(_HistoryManager):
             inputs.extend([""] * (line_num - len(inputs)))
         super().store_inputs(line_num, source, source_raw)
         self.db_input_cache.clear()
+        if line_num == self.awaited:
+            self.awaited = None  # a cell that this one runs is not the kernel's
+            if source_raw is not None and source.rstrip("\n") != source_raw.rstrip("\n"):
+                _einkorn.history("source", source)
 
     def store_output(self, line_num):
         """Do nothing: the kernel has seen the result."""

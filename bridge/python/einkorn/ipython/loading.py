@@ -26,6 +26,7 @@ _loads = False  # right now, by who has the lock
 _finder = None
 _words = None  # of IPython's own text, once somebody asked for an attribute
 _in_cell = False  # a plain cell runs
+_has_profile = False  # the user has one, or the system; the kernel waits for what it says
 _asked = False  # whether IPython is needed from the first cell on
 
 # Where IPython's applications look for configuration, and what for.
@@ -43,7 +44,7 @@ def install(names):
 
     Returns whether IPython is there.
     """
-    global _names, _finder
+    global _names, _finder, _has_profile
     spec = PathFinder.find_spec("IPython")
     if spec is None or not (spec.origin or "").endswith("/IPython/__init__.py"):
         return False  # none, or a module of the user's own
@@ -58,6 +59,9 @@ def install(names):
         shim.put_up(_ensure)
     builtins.__IPYTHON__ = True
     builtins.get_ipython = names.namespace["get_ipython"] = get_ipython
+    _has_profile = _find_profile()
+    if _has_profile:
+        _einkorn.history("hold")
     return True
 
 
@@ -196,10 +200,10 @@ def _leave_directory():
 def has_settings():
     """Return whether IPython has anything to read when it is loaded: arguments, or a profile."""
     chosen = settings.TRAITS or settings.PROFILE or settings.PROFILE_DIR or settings.IPYTHON_DIR
-    return bool(chosen) or _has_profile()
+    return bool(chosen) or _find_profile()
 
 
-def _has_profile():
+def _find_profile():
     """Return whether the user or the system has configuration or startup files; by five listings."""
     if os.environ.get("PYTHONSTARTUP"):
         return True
@@ -231,7 +235,7 @@ def _is_wanted():
         return True
     if any(not text.startswith(_OTHERS) for text in settings.TRAITS):
         return True
-    return _has_profile()
+    return _has_profile
 
 
 def preload():
@@ -244,6 +248,15 @@ def preload():
                 shell()
             except Exception:
                 pass  # who needs it will be told
+        if _has_profile:
+            _tell_place()
+
+
+def _tell_place():
+    if _shell is not None:
+        _shell.history_manager.tell_place()
+    else:
+        _einkorn.history("place", settings.HISTORY, "")
 
 
 def _check():

@@ -247,6 +247,7 @@ class ZMQInteractiveShell(ShowsErrors, parents.Speaks, InteractiveShell):
         pid = os.getpid()
         shown = self.history_manager.shown
         shown.begin(count, store)
+        self.history_manager.awaited = count if store else None
         try:
             result = self._run(code, store, silent)
         finally:
