@@ -96,12 +96,13 @@ def test_what_the_kernel_says_of_itself(kernel):
     assert values(kernel, "k = get_ipython().kernel\n"
                   "found = [k.implementation, k.implementation_version, k.language_info]") == [
         info["implementation"], info["implementation_version"], info["language_info"]]
+    assert values(kernel, "found = get_ipython().kernel.kernel_info | {'status': 'ok'}") == info
     assert kernel.run(
         "k = get_ipython().kernel; ip = get_ipython()\n"
         "print(k.shell is ip, ip.parent is k, type(k.parent).__name__, k.parent.kernel is k, k.user_ns is globals(), k.user_module is "
         "__import__('__main__'), k.comm_manager is __import__('einkorn.comms').comms."
         "get_comm_manager(), k.execution_count == ip.execution_count, k.eventloop,"
-        " type(k.log).__name__, k.banner.startswith('Einkorn'), bool(k.ident))") == [
+        " type(k.log).__name__, k.banner == k.kernel_info['banner'], bool(k.ident))") == [
             ("stdout", "True True IPKernelApp True True True True True None Logger True True\n")]
     assert kernel.run("print(sorted(k.shell_handlers), k.control_handlers)") == [
         ("stdout", "['comm_close', 'comm_msg', 'comm_open'] {}\n")]

@@ -163,10 +163,20 @@ def test_exits_and_errors_of_tasks_are_reported_as_such(shell):
     assert results[7].text == "'alive'"
 
 
-def test_idle_returns_at_once_without_work(shell):
-    results = shell("1", {"idle": 0.2}, "import asyncio", {"idle": 0.2},
-                    "await asyncio.sleep(0)", {"idle": 0.2})  # fmt: skip
-    assert all(results[i]["took"] < 0.1 for i in (1, 3, 5))
+def test_idle_returns_at_once_without_a_loop_and_waits_with_one(shell):
+    results = shell("1", {"idle": 3}, "import asyncio", {"idle": 0.5},
+                    "await asyncio.sleep(0)", {"idle": 0.5})  # fmt: skip
+    assert results[1]["took"] < 2
+    assert all(results[i]["took"] >= 0.5 for i in (3, 5))
+
+
+def test_a_thread_gives_work_to_a_loop_that_has_none(shell):
+    results = shell(
+        "import asyncio, threading\nloop = asyncio.get_running_loop()",
+        "threading.Timer(0.1, lambda: loop.call_soon_threadsafe(print, 'woken')).start()",
+        {"idle": 2}, "1",
+    )  # fmt: skip
+    assert results[2].stdout == "woken\n"
 
 
 def test_a_closed_or_stopped_loop_does_not_matter(shell):

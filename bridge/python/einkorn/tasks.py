@@ -208,12 +208,15 @@ def idle(fd, once=False):
     """Turn the loop until ``fd`` (a file descriptor) is readable; return True then.
 
     With ``once`` only what is due now is done.
-    Returns False at once if the loop has no work.  Never raises for what tasks and callbacks do:
+    Returns False at once if there is no loop.  One that has no work may get some from a thread,
+    which is waited for beside ``fd``; with ``once`` it is not.  Never raises for what tasks and callbacks do:
     that goes to the loop's exception handler.
     """
     loop = _loop
-    if loop is None or loop.is_closed() or loop.is_running() or not _has_work(loop):
+    if loop is None or loop.is_closed() or loop.is_running():
         return False
+    if not _has_work(loop) and (once or not _wait_for_work(loop, fd)):
+        return not once
     readable = False
 
     def stop():
@@ -241,6 +244,36 @@ def idle(fd, once=False):
         if not loop.is_closed():
             loop.remove_reader(fd)
     return readable
+
+
+def _wait_for_work(loop, fd):
+    """Wait until a thread has called ``call_soon_threadsafe`` or ``fd`` is readable.
+
+    Return whether only the former has happened.
+    """
+    import select
+
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    poll.register(loop._ssock, select.POLLIN)
+    try:
+        return fd not in dict(poll.poll())
+    except KeyboardInterrupt:
+        return False  # there was nothing to interrupt
+
+
+def io_loop():
+    """Return tornado's IOLoop of the one loop, from any thread; raises ImportError without tornado."""
+    import asyncio
+
+    from tornado.ioloop import IOLoop
+
+    before = asyncio._get_running_loop()
+    asyncio._set_running_loop(_loop)
+    try:
+        return IOLoop.current()
+    finally:
+        asyncio._set_running_loop(before)
 
 
 def _spare_the_loop(frame):

@@ -10,10 +10,10 @@ import sys
 
 import _einkorn
 
-from traitlets import Any, Dict, Instance, Unicode, default
+from traitlets import Any, Bool, Dict, Float, Instance, Integer, List, Unicode, default
 from traitlets.config import SingletonConfigurable
 
-from .. import __version__, parents
+from .. import __version__, parents, tasks
 from . import inspecting
 from .session import PUB_SOCKET, SESSION
 
@@ -34,16 +34,27 @@ class Kernel(SingletonConfigurable):
         "nbconvert_exporter": "python",
         "file_extension": ".py",
     }
-    help_links = ()
+    help_links = ({"text": "Python Reference", "url": "https://docs.python.org/3"},)
+    msg_types = (
+        "execute_request", "complete_request", "inspect_request", "history_request",
+        "comm_info_request", "kernel_info_request", "connect_request", "shutdown_request",
+        "is_complete_request", "interrupt_request", "comm_open", "comm_msg", "comm_close",
+    )  # fmt: skip
 
     session = Any(SESSION, allow_none=True)
     iopub_socket = Any(PUB_SOCKET, allow_none=True)
     iopub_thread = shell_stream = control_stream = stdin_socket = None
+    shell_streams = List()
+    processes = Dict()
+    stop_on_error_timeout = Float(0.0)
+    int_id = Integer(-1)
     eventloop = Any(None, allow_none=True)
     ident = Unicode()
-    # Of other handlers than these nothing comes: the kernel process answers what it does not know.
-    shell_handlers = Dict()
-    control_handlers = Dict()
+
+    def __init__(self, **traits):
+        super().__init__(**traits)
+        self.shell_handlers = Handlers()
+        self.control_handlers = Handlers()
 
     @default("ident")
     def _make_ident(self):
@@ -52,7 +63,26 @@ class Kernel(SingletonConfigurable):
     @property
     def banner(self):
         """What a console shows at the top."""
-        return f"Einkorn {__version__} with Python {self.language_version}\n"
+        return f"Python {self.language_version}\nEinkorn {__version__}"
+
+    @property
+    def kernel_info(self):
+        """The content of a kernel_info_reply."""
+        return {
+            "protocol_version": "5.5",
+            "implementation": self.implementation,
+            "implementation_version": self.implementation_version,
+            "language_info": self.language_info,
+            "banner": self.banner,
+            "help_links": list(self.help_links),
+            "debugger": False,
+            "supported_features": [],
+        }
+
+    @property
+    def io_loop(self):
+        """tornado's IOLoop of the one asyncio loop; it turns between cells and while one awaits."""
+        return tasks.io_loop()
 
     # The request.
 
@@ -106,12 +136,27 @@ class IPythonKernel(Kernel):
     """The kernel of this process, of which there is one."""
 
     shell = Instance("IPython.core.interactiveshell.InteractiveShellABC", allow_none=True)
+    use_experimental_completions = Bool(True)
 
     def __init__(self, **traits):
         super().__init__(**traits)
-        manager = self.comm_manager
-        names = ("comm_open", "comm_msg", "comm_close")
-        self.shell_handlers.update((name, getattr(manager, name)) for name in names)
+        for name in ("comm_open", "comm_msg", "comm_close"):
+            dict.__setitem__(self.shell_handlers, name, getattr(self.comm_manager, name))
+
+    @property
+    def shell_class(self):
+        """The class of the shell."""
+        return type(self.shell)
+
+    @property
+    def compiler_class(self):
+        """The class of what compiles cells."""
+        return self.shell.compiler_class
+
+    @property
+    def profile_dir(self):
+        """The user's profile."""
+        return self.shell.profile_dir
 
     @property
     def user_ns(self):
@@ -191,6 +236,20 @@ class IPythonKernel(Kernel):
         """Forget the names of the cells."""
         self.shell.reset(False)
         return {"status": "ok"}
+
+
+class Handlers(dict):
+    """What handles messages, by their types: only comms' do, the kernel process does the rest.
+
+    ipykernel calls what is put here; who does that is told that nothing will come of it.
+    """
+
+    def __setitem__(self, name, handler):
+        import warnings
+
+        told = f"Einkorn answers {name!r} outside of Python: this handler is never called"
+        warnings.warn(told, RuntimeWarning, stacklevel=2)
+        super().__setitem__(name, handler)
 
 
 class Done(dict):
