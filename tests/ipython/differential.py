@@ -93,7 +93,7 @@ def _output(message):
 class One:
     """A kernel of either kind and a client of it (jupyter_client's, as notebooks have it)."""
 
-    def __init__(self, name, argv, env=None, cwd=None):
+    def __init__(self, name, argv, env=None, cwd=None, launcher=()):
         self.name = name
         self.directory = tempfile.mkdtemp(prefix="ek-")
         runtime = pathlib.Path(self.directory, "runtime")
@@ -104,7 +104,7 @@ class One:
         environment["JUPYTER_RUNTIME_DIR"] = str(runtime)
         environment.update(env or {})
         self.manager = KernelManager(connection_file=str(runtime / "kernel.json"))
-        self.manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name=name)
+        self.manager._kernel_spec = KernelSpec(argv=[*launcher, *argv], language="python", display_name=name)
         self.errors = open(pathlib.Path(self.directory, "stderr"), "w+b")
         self.manager.start_kernel(env=environment, cwd=cwd, stderr=self.errors, stdout=self.errors)
         self.client = self.manager.client()

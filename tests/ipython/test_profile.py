@@ -1,6 +1,8 @@
 """The user's IPython profile, read as ipykernel reads it, and the options that lead to it."""
 
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -29,8 +31,9 @@ def pair_of(ipython, request):
     """A function that starts both kernels with an IPython directory of these files each."""
     pairs = []
 
-    def start(files=None, args=(), env=None):
-        pairs.append(differential.Pair(*args, env={"IPYTHONDIR": str(ipython(files or {})), **(env or {})}))
+    def start(files=None, args=(), env=None, **options):
+        env = {"IPYTHONDIR": str(ipython(files or {})), **(env or {})}
+        pairs.append(differential.Pair(*args, env=env, **options))
         return pairs[-1]
 
     yield start
@@ -117,8 +120,6 @@ def test_a_configuration_file_with_an_error_is_told_of_and_does_no_harm(pair_of)
 
 def test_the_environment_has_a_configuration_of_its_own(start, tmp_path):
     """<sys.prefix>/etc/ipython: in a virtual environment that sees the packages of this one."""
-    import subprocess
-
     place = tmp_path / "venv"
     subprocess.run([client.PYTHON, "-m", "venv", "--without-pip", place], check=True, timeout=60,
                    stdin=subprocess.DEVNULL)
@@ -132,6 +133,37 @@ def test_the_environment_has_a_configuration_of_its_own(start, tmp_path):
     (etc / "startup" / "a.py").write_text("started = 2")
     kernel = start(python=str(place / "bin" / "python"))
     assert kernel.run("configured, started")[0][1] == {"text/plain": "(1, 2)"}
+
+
+@pytest.fixture(params=["/etc/ipython", "/usr/local/etc/ipython"])
+def system(request, tmp_path):
+    """
+    A function that gives the machine's configuration files. -> a launcher for what shall see
+    them: in a mount namespace of its own the directory around them is a copy with them in it.
+    """
+    above = os.path.dirname(request.param)
+
+    def write(files):
+        copy = tmp_path / "copy"
+        subprocess.run(["cp", "-a", above, copy], check=True, timeout=60, stdin=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL if os.geteuid() else None)
+        for name, text in files.items():
+            path = copy / "ipython" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        namespace = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+        return [*namespace, "sh", "-c", f'mount --bind {copy} {above} && exec "$@"', "sh"]
+
+    return write
+
+
+@pytest.mark.parametrize("name", CONFIGURATION)
+def test_the_machine_has_a_configuration_of_its_own(pair_of, system, name):
+    pair = pair_of(launcher=system({name: CONFIGURATION[name], "startup/a.py": "started = 2"}))
+    assert pair.same(LOADED).data()[-1] == "True"
+    assert pair.same("started").data() == ["2"]
+    pair.same("1\n2")
+    pair.same("made")
 
 
 def test_pythonstartup_is_run(pair_of, tmp_path):
