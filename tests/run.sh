@@ -3,8 +3,8 @@
 #
 #   sh tests/run.sh             everything
 #   sh tests/run.sh PART...     some of: style unit abi seeds install python e2e frames
-#                               clients tools ipython shell figures notebooks ipykernel
-#                               nbclient conformance asan fuzz quickstart
+#                               clients tools ipython gui shell figures notebooks
+#                               ipykernel nbclient conformance asan fuzz quickstart
 #   sh tests/run.sh --long ...  with tests/e2e/chaos in its long form
 #
 # Packages that are missing are installed, Python ones into virtual environments
@@ -22,8 +22,8 @@ if [ "${1:-}" = --long ]; then
     timeout=1200
     shift
 fi
-all="style unit abi seeds install python e2e frames clients tools ipython shell figures \
-    notebooks ipykernel nbclient conformance asan fuzz quickstart"
+all="style unit abi seeds install python e2e frames clients tools ipython gui shell \
+    figures notebooks ipykernel nbclient conformance asan fuzz quickstart"
 parts=${*:-$all}
 jobs=$(nproc)
 failed=""
@@ -128,6 +128,14 @@ run_in_ipython() {
 part_ipython() {
     need_ipython && build dev && run_in_ipython dev build/ipython-venv/bin/python tests/ipython &&
         run_in_ipython dev build/ipython8-venv/bin/python tests/ipython
+}
+
+# Windows of all toolkits: Qt from PyPI, the others from Debian, on a display that shows nothing.
+part_gui() {
+    need_packages xvfb python3-gi python3-gi-cairo gir1.2-gtk-3.0 gir1.2-gtk-4.0 \
+        python3-wxgtk4.0 libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 &&
+        need_ipython && need_venv build/gui-venv tests/requirements-gui.txt && build dev &&
+        run_in_ipython dev build/gui-venv/bin/python tests/gui
 }
 
 # The tests of the plain shell once more, with every cell going through IPython.

@@ -45,6 +45,7 @@ def start(namespace):
     global _names
     _names = names.Names(namespace)
     builtins.display = display.display
+    sys.excepthook = _tell_error
     stdin.install()
     tasks.install()
     after_import("linecache", sources.fill_linecache)
@@ -99,6 +100,11 @@ def _on_comm(module):
 def _on_ipkernel(module):
     if "comm" in sys.modules:  # the real one has just led it to comms of its own
         _on_comm(sys.modules["comm"])
+
+
+def _tell_error(*error):
+    """Do as Python does with an error in a callback; with Python's own hook PyQt would abort."""
+    sys.__excepthook__(*error)
 
 
 def _on_spawn(module):

@@ -141,32 +141,37 @@ def _choose_qt(packages):
 class GLib(Loop):
     """GTK 3 and 4, and whatever else stands on GLib's main loop."""
 
+    _VERSIONS = {"gtk4": "4.0"}
+
     def __init__(self, gui, kernel):
         gi = import_module("gi")
-        gi.require_version("Gtk", "3.0")
+        gi.require_version("Gtk", self._VERSIONS.get(gui, "3.0"))
         self._glib = import_module("gi.repository.GLib")
-        import_module("gi.repository.Gtk")
+        gtk = import_module("gi.repository.Gtk")
+        if gtk.get_major_version() > 3:
+            gtk.init()  # until a display is open windows wait for none
 
     def run(self, fd, seconds):
         """See Loop."""
         glib = self._glib
-        loop = glib.MainLoop()
-        found = []
+        turn = glib.MainContext.default().iteration  # not a MainLoop: that takes SIGINT for itself
+        ends = []  # whether it is for a request
 
-        def end(*_):
-            found.append(True)
-            loop.quit()
-            return False
+        def end(found):
+            ends.append(found)
+            return False  # the source is gone
 
-        sources = [glib.io_add_watch(fd, glib.IO_IN | glib.IO_HUP, end)]
-        if seconds is not None:
-            sources.append(glib.timeout_add(int(seconds * 1000), lambda: loop.quit() or True))
+        watch = glib.io_add_watch(fd, glib.IO_IN | glib.IO_HUP, lambda *_: end(True))
+        timer = None if seconds is None else glib.timeout_add(int(seconds * 1000), end, False)
         try:
-            loop.run()
+            while not ends:
+                turn(True)
         finally:
-            for source in sources[1:] if found else sources:
-                glib.source_remove(source)
-        return bool(found)
+            if True not in ends:
+                glib.source_remove(watch)
+            if timer is not None and False not in ends:
+                glib.source_remove(timer)
+        return True in ends
 
 
 class Wx(Loop):
@@ -182,20 +187,23 @@ class Wx(Loop):
         import select
 
         wx = self._wx
+        loop = wx.GUIEventLoop()  # the application's own ends at once where there is no window
         found = []
 
         def look(_event):
             found[:] = select.select([fd], [], [], 0)[0]
             if found or seconds is not None:
-                self._app.ExitMainLoop()
+                loop.ScheduleExit()
 
         timer = wx.Timer()
         timer.Bind(wx.EVT_TIMER, look)
         timer.Start(int(_SLICE * 1000))
+        active = wx.EventLoopActivator(loop)
         try:
-            self._app.MainLoop()
+            loop.Run()
         finally:
             timer.Stop()
+            del active
         return bool(found)
 
 
@@ -210,7 +218,7 @@ LOOPS = {
     **dict.fromkeys(("qt", "qt5", "qt6"), Qt),
     "wx": Wx,
     "tk": Tk,
-    **dict.fromkeys(("gtk", "gtk3"), GLib),
+    **dict.fromkeys(("gtk", "gtk3", "gtk4"), GLib),
     **dict.fromkeys(("osx", "macosx"), _Mac),
     "asyncio": Asyncio,
 }
