@@ -2,6 +2,8 @@
 
 import pytest
 
+import client
+
 F = "def f(a):\n    b = a + 1\n    return b"
 TRACE = "import pdb; pdb.set_trace()"
 
@@ -63,6 +65,85 @@ def test_the_first_debugging_is_done_by_ipythons(start, code):
     kernel.interrupt()
     result = kernel.finish(cell)
     assert result.status == "ok" and result.outputs[-1][1].endswith("\nend\n")
+
+
+MODULE = """
+import pdb
+def by_hook(x):
+    breakpoint()
+    return x
+def by_pdb(x):
+    pdb.set_trace()
+    return x
+def by_name(x, set_trace=pdb.set_trace):
+    set_trace()
+    return x
+def after_death(x):
+    try:
+        1 / 0
+    except ZeroDivisionError:
+        pdb.post_mortem()
+    return x
+"""
+
+
+@pytest.fixture
+def module(tmp_path):
+    """A module's directory on the path of a kernel, and what it is called by."""
+    (tmp_path / "ek_debugs.py").write_text(MODULE)
+    return {"PYTHONPATH": str(tmp_path)}
+
+
+@pytest.mark.parametrize("name", ["by_hook", "by_pdb", "by_name", "after_death"])
+def test_a_module_that_debugs_first_gets_ipythons(start, module, name):
+    """Nothing in the cell says so. The debugger stands where the module called it."""
+    kernel = start(args=["--shell=auto"], env=module)
+    assert "IPython.core.interactiveshell" not in kernel.execute(
+        "import sys, ek_debugs as m; print(list(sys.modules))").stdout
+    cell = kernel.send_execute(f"m.{name}(4)", allow_stdin=True)
+    for answer in ("p x * 11", "up", "p 'cell', 'x' in dir()", "c"):
+        question = kernel.take("stdin")
+        assert question.content["prompt"] == "ipdb> "
+        kernel.answer(question, answer)
+    result = kernel.finish(cell)
+    assert result.status == "ok"
+    assert "44\n" in result.stdout
+    assert name == "after_death" or "('cell', False)\n" in result.stdout
+    assert dict(result.outputs)["result"] == {"text/plain": "4"}
+
+
+@pytest.mark.parametrize("name", ["by_hook", "by_pdb"])
+def test_its_steps_lead_back_into_the_cell(start, module, name):
+    kernel = start(args=["--shell=auto"], env=module)
+    kernel.run("import ek_debugs as m")
+    cell = kernel.send_execute(f"y = m.{name}(4)\nz = y + 1\nz", allow_stdin=True)
+    for answer in ("n", "n", "n", "p y * 11", "c"):
+        question = kernel.take("stdin")
+        assert question.content["prompt"] == "ipdb> "
+        kernel.answer(question, answer)
+    result = kernel.finish(cell)
+    shown = client.plain(result.stdout)
+    assert "44\n" in shown and "z = y + 1" in shown, shown
+    assert dict(result.outputs)["result"] == {"text/plain": "5"}
+
+
+def test_an_interrupt_there_ends_the_debugging_too(start, module):
+    kernel = start(args=["--shell=auto"], env=module)
+    kernel.run("import ek_debugs as m")
+    cell = kernel.send_execute("m.by_hook(4)", allow_stdin=True)
+    assert kernel.take("stdin").content["prompt"] == "ipdb> "
+    kernel.interrupt()
+    assert dict(kernel.finish(cell).outputs)["result"] == {"text/plain": "4"}
+
+
+def test_in_the_plain_shell_it_is_pythons(start, module):
+    kernel = start(args=["--shell=plain"], env=module)
+    kernel.run("import ek_debugs as m")
+    cell = kernel.send_execute("m.by_hook(4)", allow_stdin=True)
+    question = kernel.take("stdin")
+    assert question.content["prompt"] == "(Pdb) "
+    kernel.answer(question, "c")
+    assert dict(kernel.finish(cell).outputs)["result"] == {"text/plain": "4"}
 
 
 def test_breakpoint_asks(pair, script):

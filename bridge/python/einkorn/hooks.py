@@ -83,6 +83,10 @@ def _on_pdb(module):
     from .pdb_stack import patch_pdb
 
     patch_pdb(module)
+    if loading.is_possible() and loading.current() is None:
+        from .ipython.debugging import wait_for_use
+
+        wait_for_use(module)
 
 
 def _on_bdb(module):
