@@ -78,8 +78,8 @@ enum link_kind {
                          ANSWER, which is an object as text, "control" | "message", its msg_id */
     LINK_BEGIN = 8,   /* a COMM is taken up: it has the word until its DONE; no parts. Of the cell
                          that runs: it awaits, and takes COMMs that cells stand before, too */
-    LINK_HISTORY = 9, /* what the history has to know (kernel/remember.h); parts: "hold"; or "place",
-                         a file, "outputs" | ""; or "source", a text of the cell that runs */
+    LINK_HISTORY = 9, /* for the history (kernel/remember.h); parts: "hold"; or "place", a file,
+                         "outputs" | ""; or "source", a text of the cell that runs */
     LINK_KIND_END
 };
 enum {

@@ -11,8 +11,6 @@ from client import PYTHON
 KEEPS_NONE = "IPython 8 keeps no outputs for %notebook"
 
 DIFFERENCES = {
-    "test_answers_equal_ipykernels":
-        "ipykernel told another number of the newest line in one of two runs; not understood yet",
     "test_notebook_has_what_cells_have_shown": KEEPS_NONE,
     "test_what_is_kept_is_bounded": KEEPS_NONE,
     "test_a_flood_is_not_kept": KEEPS_NONE,

@@ -30,7 +30,8 @@ def cells_of_ipykernel(directory, cells, queries=()):
     try:
         client.wait_for_ready(timeout=DEADLINE)
         for cell in cells:
-            client.execute(cell, reply=True, timeout=DEADLINE)
+            # After an error ipykernel aborts what comes in the next moment, unless told otherwise.
+            client.execute(cell, stop_on_error=False, reply=True, timeout=DEADLINE)
         return [client.history(**query, reply=True, timeout=DEADLINE)["content"]["history"]
                 for query in queries]
     finally:
