@@ -69,6 +69,22 @@ void buffer_put_char(struct buffer *self, char c)
     self->p[self->n++] = (uint8_t)c;
 }
 
+void buffer_put_number(struct buffer *self, long long number)
+{
+    char digits[3 * sizeof number];
+    size_t n = 0;
+    unsigned long long left = (unsigned long long)number;
+    if (number < 0) {
+        buffer_put_char(self, '-');
+        left = 0 - left;
+    }
+    do {
+        digits[sizeof digits - ++n] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    buffer_put(self, digits + sizeof digits - n, n);
+}
+
 void buffer_printf(struct buffer *self, const char *format, ...)
 {
     /* The first try goes into the room that is there; vsnprintf wants one byte more for its NUL. */

@@ -25,6 +25,7 @@ void buffer_put(struct buffer *self, const void *p, size_t n);
 void buffer_put_slice(struct buffer *self, struct slice bytes);
 void buffer_put_text(struct buffer *self, const char *text);
 void buffer_put_char(struct buffer *self, char c);
+void buffer_put_number(struct buffer *self, long long number); /* decimal */
 void buffer_printf(struct buffer *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void buffer_drop_front(struct buffer *self, size_t n);

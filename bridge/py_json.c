@@ -85,7 +85,7 @@ static int py_put_int(struct buffer *buffer, PyObject *value)
     if (small == -1 && PyErr_Occurred() != NULL) {
         return -1;
     }
-    buffer_printf(buffer, "%lld", small);
+    buffer_put_number(buffer, small);
     return 0;
 }
 
