@@ -19,48 +19,51 @@ _before = None  # what there was when the cell began: (environment, filters, fig
 def before_cell():
     """Remember how things stand."""
     global _before
-    _before = None if _off() else (_environment(), _filters(), _figures())
+    environment = _environment()
+    _before = None if _off(environment) else (dict(environment), list(_filters()), _figures())
 
 
 def after_cell():
     """Return what the cell has changed; {} if nothing, or nobody wants to know."""
     global _before
     before, _before = _before, None
-    if before is None or _off():
+    environment = _environment()
+    if before is None or _off(environment):
         return {}
-    environment, filters, figures = before
+    filters, figures = _filters(), _figures()
+    same_filters = list(map(id, before[1])) == list(map(id, filters))
+    if before[0] == environment and same_filters and before[2] == figures:
+        return {}  # as nearly always
+    return _report(before, dict(environment), same_filters, figures)
+
+
+def _report(before, environment, same_filters, figures):
     isolation, report = {}, {}
-    changed = _environment_changes(environment, _environment())
-    if changed:
-        isolation["environ"] = changed
-    if not _same_items(filters, _filters()):
+    if before[0] != environment:
+        isolation["environ"] = _environment_changes(before[0], environment)
+    if not same_filters:
         isolation["warnings_filters"] = "mutated"
-    now = _figures()
-    if now != figures:
+    if before[2] != figures:
         report["matplotlib"] = {
-            "leaked": [number for number in now if number not in figures],
-            "closed": [number for number in figures if number not in now],
+            "leaked": [number for number in figures if number not in before[2]],
+            "closed": [number for number in before[2] if number not in figures],
         }
     if isolation:
         report["isolation"] = isolation
     return report
 
 
-def _off():
-    return os.environ.get("OPENAI4S_GUARDS_OFF") == "1"
-
-
 def _environment():
-    """Return a copy of the environment, as the bytes that it is kept in: decoding takes longer."""
-    try:
-        return dict(os.environ._data)
-    except AttributeError:  # a cell has put something else there
-        return {}
+    """Return the dict behind the environment, of bytes: decoding all of it takes longer."""
+    found = getattr(getattr(os, "environ", None), "_data", None)
+    return found if type(found) is dict else {}  # a cell may have put something else there
+
+
+def _off(environment):
+    return environment.get(b"OPENAI4S_GUARDS_OFF") == b"1"
 
 
 def _environment_changes(before, now):
-    if now == before:
-        return None
     room = MAX_CHARACTERS
     added, removed = {}, []
     for name, value in now.items():
@@ -83,22 +86,19 @@ def _cut(value):
 
 
 def _filters():
-    """Return a copy of the list that is in force, which is C's until ``warnings`` is imported."""
-    return list(getattr(sys.modules.get("warnings", _warnings), "filters", ()))
+    """Return the list that is in force, which is C's until ``warnings`` is imported.
 
-
-def _same_items(before, now):
-    """Compare by identity: filters hold classes, whose ``==`` may be a cell's."""
-    return len(before) == len(now) and all(map(_is, before, now))
-
-
-def _is(one, other):
-    return one is other
+    It is compared by identity: filters hold classes, whose ``==`` may be a cell's.
+    """
+    found = getattr(sys.modules.get("warnings", _warnings), "filters", None)
+    return found if type(found) is list else []
 
 
 def _figures():
     """Return the numbers of pyplot's figures, oldest first."""
     managers = sys.modules.get("matplotlib._pylab_helpers")
+    if managers is None:
+        return []
     try:
         return sorted(managers.Gcf.figs)
     except Exception:  # not there, or not yet

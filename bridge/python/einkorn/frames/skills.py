@@ -158,6 +158,8 @@ def after_cell(namespace):
 
     What was compiled and is not yet executed is let go.
     """
+    if _list is None and LOAD_EVENTS not in namespace and not (_sent or _pending or _recovering):
+        return {}  # as nearly always
     _pending.clear()
     if _recovering:
         _recover(False)
