@@ -58,6 +58,7 @@ static struct {
     _Atomic bool heard;               /* single: Python's handler knows of what passed */
     void (*_Atomic plain)(int);       /* the C handler behind the gate: one of these */
     void (*_Atomic with_info)(int, siginfo_t *, void *);
+    void (*by_default)(int); /* CPython's C handler, as py_gate_set_again found it */
 } gate;
 
 static int64_t now_ns(void)
@@ -321,11 +322,32 @@ int py_gate_open_single(void)
     return py_gate_open(&page, 0);
 }
 
+/*
+ * All that py_gate_set_again would do: the gate with its flags, Python's default behind it
+ * (gate_python.c has noted that), not blocked.
+ */
+static bool gate_is_set(void)
+{
+    const unsigned flags = SA_SIGINFO | SA_ONSTACK;
+    const unsigned others = SA_RESTART | SA_RESETHAND | SA_NODEFER;
+    struct sigaction now;
+    sigset_t blocked;
+    return gate.by_default != NULL && atomic_load(&gate.python_acknowledges) &&
+           atomic_load(&gate.plain) == gate.by_default && atomic_load(&gate.with_info) == NULL &&
+           sigaction(SIGINT, NULL, &now) == 0 && is_gate(&now) &&
+           ((unsigned)now.sa_flags & (flags | others)) == flags &&
+           pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && !sigismember(&blocked, SIGINT);
+}
+
 int py_gate_set_again(void)
 {
+    if (gate_is_set()) {
+        return 0;
+    }
     gate_mask(SIG_BLOCK); /* CPython's handler stands alone for a moment */
     int error = py_gate_set_default();
     gate_stand();
+    gate.by_default = error == 0 ? atomic_load(&gate.plain) : NULL;
     gate_mask(SIG_UNBLOCK);
     return error;
 }
@@ -346,7 +368,7 @@ int py_gate_request(uint64_t number)
         atomic_store(&gate.last, number);
     }
     atomic_store(&gate.page->running, number);
-    if (number == 0) {
+    if (number == 0 || gate.single) { /* single: py_gate_set_again follows */
         return 0;
     }
     if (sigaction(SIGINT, NULL, &now) != 0) {

@@ -42,7 +42,10 @@ int py_gate_set_again(void);
 /* Whether a KeyboardInterrupt of this request came from a signal, not from `raise`. */
 bool gate_was_raised(void);
 
-/* A request begins or ends (0). Begin puts the gate back in front if it was displaced. */
+/*
+ * A request begins or ends (0). Begin puts the gate back in front if it was displaced; where
+ * no kernel process is, that is left to py_gate_set_again.
+ */
 int py_gate_request(uint64_t number);
 
 /*
@@ -61,10 +64,13 @@ int py_gate_disarm(void);
 void py_gate_set_taker(PyObject *taker);
 
 /*
- * callable(argument), during which no interrupt is raised; one that comes is
- * raised when it is done. For short code of ours that must not be left half done.
- * -> what it returns, or NULL.
+ * Between the two no interrupt is raised; one that comes is raised after the last. For short
+ * code of ours that must not be left half done. They nest.
  */
+void gate_hold(void);
+void gate_let_go(void);
+
+/* callable(argument) between the two. -> what it returns, or NULL. */
 PyObject *py_gate_hold(PyObject *callable, PyObject *argument);
 
 /* The event loop turns between requests: an interrupt of one that waits passes meanwhile. */

@@ -24,7 +24,7 @@ static struct {
     PyObject *default_int_handler; /* ours */
     PyObject *unraisablehook;      /* CPython's sys.unraisablehook */
     PyObject *taker;               /* asked before KeyboardInterrupt is raised; NULL: nobody */
-    unsigned held;                 /* py_gate_hold calls under way */
+    unsigned held;                 /* gate_hold calls under way */
     bool came;                     /* an interrupt that one of them holds back */
     bool raised;                   /* a KeyboardInterrupt of this request's came from here */
 } own;
@@ -100,15 +100,25 @@ void py_gate_set_taker(PyObject *taker)
     Py_XDECREF(before);
 }
 
-PyObject *py_gate_hold(PyObject *callable, PyObject *argument)
+void gate_hold(void)
 {
     own.held++;
-    PyObject *value = PyObject_CallFunctionObjArgs(callable, argument, NULL);
+}
+
+void gate_let_go(void)
+{
     own.held--;
     if (own.held == 0 && own.came) {
         own.came = false;
         gate_repeat();
     }
+}
+
+PyObject *py_gate_hold(PyObject *callable, PyObject *argument)
+{
+    gate_hold();
+    PyObject *value = PyObject_CallFunctionObjArgs(callable, argument, NULL);
+    gate_let_go();
     return value;
 }
 

@@ -304,3 +304,34 @@ def test_each_of_many_interrupts_of_a_sleep_ends_it(start):
         worker.answer(worker.until_call(), lambda method, args: None)
         worker.interrupt()
         interrupted(worker.finish(cell, timeout=20))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)",
+        "signal.signal(signal.SIGINT, lambda number, frame: None)",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])",
+        "ctypes.CDLL(None).signal(2, ctypes.c_void_p(1))",
+        "ctypes.CDLL(None).signal(2, ctypes.c_void_p(0))",
+    ],
+)
+def test_what_a_cell_makes_of_the_signal_ends_with_it(start, spoil):
+    worker = start()
+    assert worker.execute("import ctypes, signal\n" + spoil)["error"] is None
+    interrupted(interrupt_in(worker, "import os\nos.read(os.pipe()[0], 1)"))
+    interrupted(interrupt_in(worker, "while True: pass"))
+    worker.interrupt()
+    worker.alive()
+
+
+def test_system_calls_are_interruptible_again_in_the_next_cell(worker):
+    """SA_RESTART, in the flags behind handler and mask of glibc's struct sigaction."""
+    flags = (
+        "import ctypes, signal\naction = ctypes.create_string_buffer(152)\n"
+        "ctypes.CDLL(None).sigaction(2, None, action)\n"
+        "print(int.from_bytes(action[136:140], 'little') & 0x10000000)"
+    )
+    spoil = "import signal\nsignal.siginterrupt(signal.SIGINT, False)\n"
+    assert worker.execute(spoil + flags)["stdout"] == f"{0x10000000}\n"
+    assert worker.execute(flags)["stdout"] == "0\n"
