@@ -319,7 +319,7 @@ int py_cell_flush(struct speaker *speaker)
 }
 
 static int py_reply(const struct cell *self, struct speaker *speaker, const struct outcome *outcome,
-                    const struct usage *begin)
+                    const struct usage_mark *begin)
 {
     struct buffer metadata = BUFFER_INIT;
     bool failed = outcome->error.n > 0;
@@ -357,7 +357,7 @@ int py_cell_run(const struct cell *self)
     if (speaker == NULL) {
         return -1;
     }
-    struct usage begin;
+    struct usage_mark begin;
     py_facts_begin(&begin);
     PyObject *problem = py_run_armed(self, &outcome);
     if (forked_is_child()) {

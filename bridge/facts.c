@@ -23,7 +23,7 @@ int py_facts_watch(PyObject *before, PyObject *after, PyObject *library)
     return 0;
 }
 
-void py_facts_begin(struct usage *ret_begin)
+void py_facts_begin(struct usage_mark *ret_begin)
 {
     if (facts.before != NULL) {
         PyObject *done = PyObject_CallNoArgs(facts.before);
@@ -52,12 +52,12 @@ static void py_put_member(struct buffer *json, const char *name, PyObject *value
     PyErr_Clear();
 }
 
-void py_facts_put(const struct usage *begin, struct buffer *json)
+void py_facts_put(const struct usage_mark *begin, struct buffer *json)
 {
     struct usage used;
     usage_end(begin, &used);
-    buffer_printf(json, "{\"usage\":{\"wall_s\":%.4f,\"cpu_s\":%.4f,\"peak_rss_kb\":%ld}",
-                  used.wall_s, used.cpu_s, used.peak_rss_kb);
+    buffer_put_text(json, "{\"usage\":");
+    usage_put(&used, json);
     if (facts.before != NULL) {
         py_put_member(json, "files_read", py_files_read_end());
         py_put_member(json, "guards", PyObject_CallNoArgs(facts.after));

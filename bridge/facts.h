@@ -21,12 +21,12 @@
 int py_facts_watch(PyObject *before, PyObject *after, PyObject *library);
 
 /* A cell begins. Leaves no exception. */
-void py_facts_begin(struct usage *ret_begin);
+void py_facts_begin(struct usage_mark *ret_begin);
 
 /* Its code runs next, compiled as `file` (str). Leaves no exception. */
 void py_facts_run(PyObject *file);
 
 /* It is over: appends an object. Leaves no exception. */
-void py_facts_put(const struct usage *begin, struct buffer *json);
+void py_facts_put(const struct usage_mark *begin, struct buffer *json);
 
 #endif

@@ -353,7 +353,7 @@ static void py_end_if_child(const struct run *self)
 /* Between the streams' putting in and out again. */
 static void py_run_within(struct run *self)
 {
-    struct usage begin;
+    struct usage_mark begin;
     py_do_hook(FRAMES_BEFORE_CELL, "facts unavailable", self->file, NULL);
     usage_begin(USAGE_PEAK_OF_CELL, &begin);
     py_files_read_begin(self->file);

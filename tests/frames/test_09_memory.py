@@ -13,6 +13,29 @@ def test_the_peak_of_memory_is_each_cells_own(worker):
     assert large - small > 60_000
 
 
+def test_what_is_there_when_a_cell_begins_counts_for_it(worker):
+    worker.execute("x = bytearray(b'x') * 80_000_000")
+    large = worker.execute("pass")["usage"]["peak_rss_kb"]
+    of_the_end = worker.execute("del x")["usage"]["peak_rss_kb"]
+    small = worker.execute("pass")["usage"]["peak_rss_kb"]
+    assert large - small > 60_000 and of_the_end - small > 60_000
+
+
+def test_the_peak_is_found_whatever_a_cell_does_to_descriptors(start):
+    worker = start()
+    for spoil in ("os.close(fd)", "os.dup2(nothing, fd)"):
+        worker.execute(
+            "import os\nnothing = os.open('/dev/null', os.O_RDWR)\n"
+            "for fd in map(int, os.listdir('/proc/self/fd')):\n"
+            "    try:\n"
+            f"        if os.readlink(f'/proc/self/fd/{{fd}}').startswith('/proc/'): {spoil}\n"
+            "    except OSError: pass"
+        )
+        large = worker.execute("x = bytearray(b'x') * 80_000_000\ndel x")["usage"]["peak_rss_kb"]
+        small = worker.execute("pass")["usage"]["peak_rss_kb"]
+        assert large - small > 60_000
+
+
 def test_what_is_over_the_bound_is_not_kept(worker):
     """200 MB through a cell that may take 30 MB more than it had."""
     before = worker.execute("pass")["usage"]["peak_rss_kb"]
