@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "bridge/buffer.h"
+#include "bridge/frames_names.h"
 #include "bridge/frames_standard.h"
 
 enum { READ_SIZE = 1 << 16 }; /* of one read */
@@ -32,6 +33,7 @@ enum { READ_SIZE = 1 << 16 }; /* of one read */
 struct way {
     const char *name;         /* in messages */
     const char *object;       /* in sys */
+    enum frames_name key;     /* the same */
     const char *mode;         /* of that file object */
     const char *reserve_name; /* in sys, or NULL */
     int fd;
@@ -49,9 +51,10 @@ static struct {
     size_t seen;  /* bytes behind them without a newline */
     bool lost;
 } channel = {
-    .in = {"IN", "_openai4s_protocol_stdin", "r", "_openai4s_proto_in_reserve", -1, -1, false, 0,
-           0},
-    .out = {"OUT", "_openai4s_protocol_stdout", "w", NULL, -1, -1, false, 0, 0},
+    .in = {"IN", "_openai4s_protocol_stdin", NAME_PROTOCOL_STDIN, "r", "_openai4s_proto_in_reserve",
+           -1, -1, false, 0, 0},
+    .out = {"OUT", "_openai4s_protocol_stdout", NAME_PROTOCOL_STDOUT, "w", NULL, -1, -1, false, 0,
+            0},
 };
 
 /* ---- descriptors ---------------------------------------------------------------- */
@@ -134,14 +137,14 @@ static int py_publish(struct way *self)
                : 0;
 }
 
-/* The descriptor of the object in sys, if that is our file. */
-static int py_published_fd(const struct way *self)
+/* The descriptor of the object in sys, or -1. */
+static int py_published_number(const struct way *self)
 {
-    PyObject *object = Py_XNewRef(PySys_GetObject(self->object));
+    PyObject *object = Py_XNewRef(py_sys_b(self->key));
     int fd = object != NULL && object != Py_None ? PyObject_AsFileDescriptor(object) : -1;
     Py_XDECREF(object);
     PyErr_Clear(); /* closed, or no file at all */
-    return way_is(self, fd) ? fd : -1;
+    return fd;
 }
 
 static int py_lost(const struct way *self)
@@ -154,8 +157,8 @@ static int py_lost(const struct way *self)
 /* Looks it up anew, and makes it anew where it is no more what it was. */
 static int py_resolve(struct way *self)
 {
-    int fd = py_published_fd(self);
-    if (fd >= 0) {
+    int fd = py_published_number(self);
+    if (way_is(self, fd)) {
         self->fd = fd;
         return 0;
     }
@@ -262,56 +265,47 @@ static PyObject *py_cut_rest(void)
 }
 
 /*
- * Until there is something to read. A signal that comes between Python's look for signals
- * and the wait must end the wait: they are blocked from before the one until within the
- * other. -> 0, -EINTR: a handler raised.
+ * Until there is something to read, then reads it, all without the GIL. A signal that comes
+ * between Python's look for signals and the wait must end the wait: they are blocked from
+ * before the one until within the other. -> bytes, 0: the end, -EINTR: a handler raised,
+ * -EAGAIN: look again, -errno.
  */
-static int py_wait(int fd)
+static ssize_t py_wait_and_read(int fd, void *room, size_t size)
 {
     sigset_t all;
     sigset_t before;
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     (void)sigfillset(&all);
-    for (;;) {
-        (void)pthread_sigmask(SIG_BLOCK, &all, &before);
-        if (PyErr_CheckSignals() != 0) {
-            (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-            return -EINTR;
-        }
-        PyThreadState *state = PyEval_SaveThread();
-        int count = ppoll(&ready, 1, NULL, &before);
-        int error = errno;
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    if (PyErr_CheckSignals() != 0) {
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-        PyEval_RestoreThread(state);
-        if (count >= 0 || error != EINTR) {
-            return 0; /* what else there may be, the read will say */
-        }
-    }
-}
-
-/* More bytes into the buffer. -> their number, 0: the end, -EAGAIN: look again, -errno. */
-static ssize_t py_read_more(int fd)
-{
-    if (py_wait(fd) != 0) {
         return -EINTR;
     }
-    if (!way_is(&channel.in, fd)) {
-        return -EAGAIN;
+    PyThreadState *state = PyEval_SaveThread();
+    bool is_signal = ppoll(&ready, 1, NULL, &before) < 0 && errno == EINTR;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ssize_t n = -EAGAIN;
+    if (!is_signal && way_is(&channel.in, fd)) {
+        n = read(fd, room, size);
+        n = n >= 0 ? n : errno == EINTR || errno == EBADF ? -EAGAIN : -errno;
     }
+    PyEval_RestoreThread(state);
+    return n;
+}
+
+/* More bytes into the buffer. -> as py_wait_and_read. */
+static ssize_t py_read_more(int fd)
+{
+    struct buffer *buffer = &channel.buffer;
     if (channel.taken > 0) {
-        buffer_drop_front(&channel.buffer, channel.taken);
+        buffer_drop_front(buffer, channel.taken);
         channel.taken = 0;
     }
-    buffer_reserve(&channel.buffer, READ_SIZE);
-    uint8_t *room = channel.buffer.p + channel.buffer.n;
-    PyThreadState *state = PyEval_SaveThread();
-    ssize_t n = read(fd, room, channel.buffer.size - channel.buffer.n);
-    int error = errno;
-    PyEval_RestoreThread(state);
-    if (n < 0) {
-        return error == EINTR || error == EBADF ? -EAGAIN : -error;
+    buffer_reserve(buffer, READ_SIZE);
+    ssize_t n = py_wait_and_read(fd, buffer->p + buffer->n, buffer->size - buffer->n);
+    if (n > 0) {
+        buffer->n += (size_t)n;
     }
-    channel.buffer.n += (size_t)n;
     return n == 0 && !way_is(&channel.in, fd) ? -EAGAIN : n;
 }
 
@@ -352,11 +346,17 @@ bool channel_is_lost(void)
 
 /* ---- writing -------------------------------------------------------------------------- */
 
-/* Mending is for channel_write, whose caller lets one thread in at a time. */
+/*
+ * Mending is for channel_write, whose caller lets one thread in at a time. It compares the
+ * file, too: here only another number than the last one is compared.
+ */
 void py_channel_look(void)
 {
-    int fd = py_published_fd(&channel.out);
-    if (fd >= 0) {
+    int fd = py_published_number(&channel.out);
+    if (fd == channel.out.fd && fd >= 0) {
+        return;
+    }
+    if (way_is(&channel.out, fd)) {
         channel.out.fd = fd;
     } else {
         channel.out.published = false;

@@ -17,6 +17,7 @@
 #include "bridge/frames_channel.h"
 #include "bridge/frames_half.h"
 #include "bridge/frames_host_call.h"
+#include "bridge/frames_names.h"
 #include "bridge/frames_post.h"
 #include "bridge/frames_remote.h"
 #include "bridge/frames_stream.h"
@@ -273,7 +274,7 @@ static int py_start(PyObject *module, const char *library)
     mode = mode != NULL ? mode : "repl";
     forked_init(&no_door);
     (void)files_read_init(library); /* without a current directory no file is below it */
-    if (py_compat_init() != 0 || py_gate_open_single() != 0 || py_leave_cwd_out() != 0 ||
+    if (py_compat_init() != 0 || py_frames_names_init() != 0 || py_gate_open_single() != 0 || py_leave_cwd_out() != 0 ||
         py_open_channel() != 0 || py_frames_write_init() != 0 || py_host_call_init() != 0 ||
         py_frames_stream_init() != 0 || py_replace_api(module) != 0 ||
         py_frames_half_load(library) != 0 || py_frames_cell_init(mode) != 0 ||

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -43,20 +44,24 @@ int standard_leave_to_cells(void)
     return error == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -errno : error;
 }
 
-static bool is_closed(int fd)
+static bool is_closed(const struct pollfd *file)
 {
-    return fcntl(fd, F_GETFD) < 0;
+    return (file->revents & POLLNVAL) != 0;
 }
 
 void standard_mend(void)
 {
-    if (is_closed(STDIN_FILENO)) {
+    struct pollfd files[] = {{STDIN_FILENO, 0, 0}, {STDOUT_FILENO, 0, 0}, {STDERR_FILENO, 0, 0}};
+    if (poll(files, sizeof files / sizeof *files, 0) <= 0) {
+        return; /* all are open, and none has broken */
+    }
+    if (is_closed(&files[STDIN_FILENO])) {
         (void)put_nothing_on(STDIN_FILENO);
     }
-    if (is_closed(STDERR_FILENO) && dup2(error_fd, STDERR_FILENO) < 0) {
+    if (is_closed(&files[STDERR_FILENO]) && dup2(error_fd, STDERR_FILENO) < 0) {
         (void)put_nothing_on(STDERR_FILENO);
     }
-    if (is_closed(STDOUT_FILENO)) {
+    if (is_closed(&files[STDOUT_FILENO])) {
         (void)dup2(STDERR_FILENO, STDOUT_FILENO);
     }
 }

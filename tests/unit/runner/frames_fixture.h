@@ -14,6 +14,7 @@
 #include <criterion/new/assert.h>
 
 #include "bridge/frames_channel.h"
+#include "bridge/frames_names.h"
 #include "bridge/frames_write.h"
 #include "interpreter.h"
 
@@ -33,7 +34,7 @@ static inline void frames_start(void)
     close(out[1]);
     host.to = in[1];
     host.from = out[0];
-    cr_assert(py_channel_open() == 0 && py_frames_write_init() == 0);
+    cr_assert(py_frames_names_init() == 0 && py_channel_open() == 0 && py_frames_write_init() == 0);
 }
 
 static inline void host_says(const char *text)
