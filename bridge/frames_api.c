@@ -13,19 +13,18 @@
 #include "bridge/sha256.h"
 #include "bridge/wrapped_open.h"
 
-static PyObject *py_call(PyObject *self, PyObject *args)
+static PyObject *py_call(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *method_b = NULL;
-    PyObject *list_b = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OO:host_call", &method_b, &list_b)) {
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "host_call() takes a method and its args");
         return NULL;
     }
     if (!frames_have_host()) {
         PyErr_SetString(PyExc_RuntimeError, "this kernel has no host");
         return NULL;
     }
-    return py_host_call(method_b, list_b, frames_cell_id_b());
+    return py_host_call(args[0], args[1], frames_cell_id_b());
 }
 
 static PyObject *py_write_frame(PyObject *self, PyObject *frame)
@@ -84,7 +83,7 @@ static PyObject *py_wrap_open(PyObject *self, PyObject *opened)
 }
 
 PyMethodDef frames_api_methods[] = {
-    {"host_call", py_call, METH_VARARGS,
+    {"host_call", (PyCFunction)(void (*)(void))py_call, METH_FASTCALL,
      "host_call(method, args, /)\n--\n\nAsks the host and returns what it answers, in any thread. "
      "RuntimeError: its error, or it is gone; ValueError: args (a list) are too big to be sent."},
     {"write_frame", py_write_frame, METH_O,

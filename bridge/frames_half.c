@@ -8,7 +8,7 @@ static PyObject *hooks[FRAMES_HOOKS];
 
 static const char *const hook_name[FRAMES_HOOKS] = {
     [FRAMES_START] = "start",
-    [FRAMES_PARSE] = "parse",
+    [FRAMES_SCAN] = "scan",
     [FRAMES_HANDSHAKE] = "handshake",
     [FRAMES_BEGIN] = "begin",
     [FRAMES_INSTALL_HOST] = "install_host",

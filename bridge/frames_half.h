@@ -8,7 +8,7 @@
 
 enum frames_hook {
     FRAMES_START,        /* (namespace, mode): once */
-    FRAMES_PARSE,        /* (bytes) -> what a line of JSON says */
+    FRAMES_SCAN,         /* a scanner of _json.make_scanner's, no function of ours */
     FRAMES_HANDSHAKE,    /* (request) -> (accepted, frame) */
     FRAMES_BEGIN,        /* (file, code): the source of a cell */
     FRAMES_INSTALL_HOST, /* (namespace, mode): `host` and `openai4s` */
@@ -16,7 +16,7 @@ enum frames_hook {
     FRAMES_AFTER_CELL,   /* () -> dict: what the response says beside */
     FRAMES_DESCRIBE,     /* (exception, file) -> (error, error_lineno, error_call) */
     FRAMES_REPORT,       /* (exception) -> (name, text, lines): of a forked child */
-    FRAMES_CALL,         /* (call_id, method, args, cell_id) -> the text of a host_call */
+    FRAMES_CALL,         /* (call_id, method, args, cell_id or None) -> the text of a host_call */
     FRAMES_FINISH,       /* (): once, after the last request */
     FRAMES_HOOKS
 };

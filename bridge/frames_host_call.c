@@ -11,11 +11,16 @@
 
 #include "bridge/forked.h"
 #include "bridge/frames_half.h"
+#include "bridge/frames_names.h"
 #include "bridge/frames_post.h"
 #include "bridge/frames_write.h"
 #include "bridge/py_compat.h"
+#include "bridge/py_json_plain.h"
 
-enum { DISCARD_MAX = 8 }; /* lines for nobody that one call bears */
+enum {
+    DISCARD_MAX = 8,  /* lines for nobody that one call bears */
+    USUAL_SIZE = 256, /* of a call */
+};
 
 static struct {
     PyObject *acquire;
@@ -38,22 +43,37 @@ int py_host_call_init(void)
     return error;
 }
 
-/* The frame as text, into the buffer. -> 0, -1. */
-static int py_put_call(PyObject *call_id, PyObject *method, PyObject *args, PyObject *cell_id,
-                       struct buffer *line)
+/* What makes an artifact is told which cell does. */
+static bool py_is_of_a_cell(PyObject *method)
+{
+    return PyUnicode_Check(method) &&
+           (PyUnicode_CompareWithASCIIString(method, "save_artifact") == 0 ||
+            PyUnicode_CompareWithASCIIString(method, "materialise_artifact") == 0);
+}
+
+/* The frame as text, as nearly all can be written. -> false: this one cannot. */
+static bool py_put_plain_call(PyObject *call_id, PyObject *method, PyObject *args,
+                              struct buffer *line)
+{
+    buffer_put_text(line, "{\"type\": \"host_call\", \"id\": ");
+    bool is_plain = py_json_plain_put(line, call_id);
+    buffer_put_text(line, ", \"method\": ");
+    is_plain = is_plain && py_json_plain_put(line, method);
+    buffer_put_text(line, ", \"args\": ");
+    is_plain = is_plain && py_json_plain_put(line, args);
+    buffer_put_char(line, '}');
+    return is_plain;
+}
+
+/* The same by Python, which says what is wrong with it. -> 0, -1. */
+static int py_put_any_call(PyObject *call_id, PyObject *method, PyObject *args, PyObject *cell_id,
+                           struct buffer *line)
 {
     struct buffer scratch = BUFFER_INIT;
     struct slice utf8;
     PyObject *text = PyObject_CallFunctionObjArgs(frames_hook_b(FRAMES_CALL), call_id, method, args,
                                                   cell_id, NULL);
     int error = text != NULL ? py_text_utf8(text, &scratch, &utf8) : -1;
-    if (error == 0 && utf8.n > FRAME_CALL_MAX) {
-        PyErr_Format(PyExc_ValueError,
-                     "host call '%S' payload is %zu bytes, exceeding the 15MB wire cap (the host "
-                     "rejects oversized frames)",
-                     method, utf8.n);
-        error = -1;
-    }
     if (error == 0) {
         buffer_put_slice(line, utf8);
     }
@@ -62,12 +82,32 @@ static int py_put_call(PyObject *call_id, PyObject *method, PyObject *args, PyOb
     return error;
 }
 
+static int py_put_call(PyObject *call_id, PyObject *method, PyObject *args, PyObject *cell_id,
+                       struct buffer *line)
+{
+    bool of_a_cell = py_is_of_a_cell(method);
+    if (of_a_cell || !py_put_plain_call(call_id, method, args, line)) {
+        buffer_clear(line);
+        if (py_put_any_call(call_id, method, args, of_a_cell ? cell_id : Py_None, line) != 0) {
+            return -1;
+        }
+    }
+    if (line->n > FRAME_CALL_MAX) {
+        PyErr_Format(PyExc_ValueError,
+                     "host call '%S' payload is %zu bytes, exceeding the 15MB wire cap (the host "
+                     "rejects oversized frames)",
+                     method, line->n);
+        return -1;
+    }
+    return 0;
+}
+
 /* What an answer with our id says. -> 0: it is an acknowledgement, go on; else -1 or 1. */
 static int py_read_answer(PyObject *method, PyObject *answer, PyObject **ret_data)
 {
-    PyObject *type_b = PyDict_GetItemString(answer, "type");
-    PyObject *error_b = PyDict_GetItemString(answer, "error");
-    PyObject *data_b = PyDict_GetItemString(answer, "data");
+    PyObject *type_b = py_named_b(answer, NAME_TYPE);
+    PyObject *error_b = py_named_b(answer, NAME_ERROR);
+    PyObject *data_b = py_named_b(answer, NAME_DATA);
     if (type_b != NULL && PyUnicode_Check(type_b) &&
         PyUnicode_CompareWithASCIIString(type_b, "host_ack") == 0) {
         return 0;
@@ -82,7 +122,7 @@ static int py_read_answer(PyObject *method, PyObject *answer, PyObject **ret_dat
 
 static bool py_has_id(PyObject *answer, PyObject *call_id)
 {
-    PyObject *id_b = PyDict_GetItemString(answer, "id");
+    PyObject *id_b = py_named_b(answer, NAME_ID);
     return id_b != NULL && PyUnicode_Check(id_b) && PyUnicode_Compare(id_b, call_id) == 0;
 }
 
@@ -137,6 +177,19 @@ static void py_release(void)
     }
 }
 
+/* "hc-SECONDS-COUNT" */
+static PyObject *py_new_id(void)
+{
+    struct buffer id = BUFFER_INIT;
+    buffer_put_text(&id, "hc-");
+    buffer_put_number(&id, time(NULL));
+    buffer_put_char(&id, '-');
+    buffer_put_number(&id, (long long)++calls.count);
+    PyObject *text = py_text_from(buffer_slice(&id));
+    buffer_release(&id);
+    return text;
+}
+
 PyObject *py_host_call(PyObject *method, PyObject *args, PyObject *cell_id)
 {
     struct buffer line = BUFFER_INIT;
@@ -145,8 +198,8 @@ PyObject *py_host_call(PyObject *method, PyObject *args, PyObject *cell_id)
         PyErr_SetString(PyExc_RuntimeError, "a forked child has no connection to the host");
         return NULL;
     }
-    calls.count++;
-    PyObject *call_id = PyUnicode_FromFormat("hc-%lld-%llu", (long long)time(NULL), calls.count);
+    buffer_reserve(&line, USUAL_SIZE);
+    PyObject *call_id = py_new_id();
     if (call_id != NULL && py_put_call(call_id, method, args, cell_id, &line) == 0) {
         PyObject *got = PyObject_CallNoArgs(calls.acquire);
         if (got != NULL) {

@@ -25,15 +25,16 @@
 #include "bridge/gate.h"
 #include "bridge/link.h"
 #include "bridge/py_compat.h"
+#include "bridge/py_json_read.h"
 #include "bridge/variables.h"
 #include "bridge/xalloc.h"
 
 enum { INSPECT_MAX = 500, INSPECT_USUAL = 200 };
 
 /* A member of the request, or what it is where there is none. New. */
-static PyObject *py_member(PyObject *request, const char *name, const char *otherwise)
+static PyObject *py_member(PyObject *request, enum frames_name name, const char *otherwise)
 {
-    PyObject *value_b = request != NULL ? PyDict_GetItemString(request, name) : NULL;
+    PyObject *value_b = request != NULL ? py_named_b(request, name) : NULL;
     return value_b != NULL ? Py_NewRef(value_b) : PyUnicode_FromString(otherwise);
 }
 
@@ -56,8 +57,8 @@ static int py_refuse(PyObject *id, const char *text)
 
 static int py_execute(PyObject *request, PyObject *id)
 {
-    PyObject *code = py_member(request, "code", "");
-    PyObject *origin = py_member(request, "origin", "agent");
+    PyObject *code = py_member(request, NAME_CODE, "");
+    PyObject *origin = py_member(request, NAME_ORIGIN, "agent");
     int error = -1;
     if (code != NULL && origin != NULL) {
         error = PyUnicode_Check(code) ? py_frames_cell_run(code, id, origin)
@@ -141,8 +142,8 @@ static int py_answer_for_failure(PyObject *id)
 /* -> 0, 1: that was the last one, -1. */
 static int py_serve(PyObject *request)
 {
-    PyObject *type = py_member(request, "type", "execute");
-    PyObject *id = py_member(request, "id", "unknown");
+    PyObject *type = py_member(request, NAME_TYPE, "execute");
+    PyObject *id = py_member(request, NAME_ID, "unknown");
     int error = type != NULL && id != NULL ? 0 : -1;
     if (error == 0 && py_is(type, "shutdown")) {
         error = 1;
@@ -274,13 +275,14 @@ static int py_start(PyObject *module, const char *library)
     mode = mode != NULL ? mode : "repl";
     forked_init(&no_door);
     (void)files_read_init(library); /* without a current directory no file is below it */
-    if (py_compat_init() != 0 || py_frames_names_init() != 0 || py_gate_open_single() != 0 || py_leave_cwd_out() != 0 ||
-        py_open_channel() != 0 || py_frames_write_init() != 0 || py_host_call_init() != 0 ||
-        py_frames_stream_init() != 0 || py_replace_api(module) != 0 ||
+    if (py_compat_init() != 0 || py_frames_names_init() != 0 || py_gate_open_single() != 0 ||
+        py_leave_cwd_out() != 0 || py_open_channel() != 0 || py_frames_write_init() != 0 ||
+        py_host_call_init() != 0 || py_frames_stream_init() != 0 || py_replace_api(module) != 0 ||
         py_frames_half_load(library) != 0 || py_frames_cell_init(mode) != 0 ||
-        py_post_init(frames_hook_b(FRAMES_PARSE)) != 0) {
+        py_post_init() != 0) {
         return -1;
     }
+    py_json_read_init(frames_hook_b(FRAMES_SCAN));
     PyObject *done =
         PyObject_CallFunction(frames_hook_b(FRAMES_START), "Os", frames_namespace_b(), mode);
     Py_XDECREF(done);

@@ -10,7 +10,9 @@
 #include "bridge/frames_post.h"
 
 #include "bridge/frames_channel.h"
+#include "bridge/frames_names.h"
 #include "bridge/gate.h"
+#include "bridge/py_json_read.h"
 
 /* A line that has come: `object` is NULL unless it is POST_OBJECT. */
 struct piece {
@@ -25,7 +27,6 @@ struct waiter {
 };
 
 static struct {
-    PyObject *parse;
     PyObject *call_id; /* of the host call that waits, or NULL */
     struct waiter loop;
     struct waiter call;
@@ -46,9 +47,8 @@ static int py_waiter_init(struct waiter *self)
     return self->queue != NULL ? 0 : -1;
 }
 
-int py_post_init(PyObject *parse)
+int py_post_init(void)
 {
-    post.parse = Py_NewRef(parse);
     return py_waiter_init(&post.loop) == 0 ? py_waiter_init(&post.call) : -1;
 }
 
@@ -94,18 +94,18 @@ static bool py_is(PyObject *object, const char *text)
 static bool py_is_request(PyObject *object)
 {
     static const char *const types[] = {"execute", "inspect_variables", "shutdown", "initialize"};
-    PyObject *type_b = PyDict_GetItemString(object, "type");
+    PyObject *type_b = py_named_b(object, NAME_TYPE);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (py_is(type_b, types[i])) {
             return true;
         }
     }
-    return type_b == NULL && PyDict_GetItemString(object, "code") != NULL;
+    return type_b == NULL && py_named_b(object, NAME_CODE) != NULL;
 }
 
 static bool py_is_answer(PyObject *object)
 {
-    PyObject *id_b = PyDict_GetItemString(object, "id");
+    PyObject *id_b = py_named_b(object, NAME_ID);
     int same = id_b != NULL && PyUnicode_Check(id_b) ? PyUnicode_Compare(id_b, post.call_id) : 1;
     PyErr_Clear();
     return same == 0;
@@ -119,12 +119,11 @@ static struct waiter *py_owner(const struct piece *piece)
     if (piece->object == NULL) {
         return post.cell_runs ? &post.call : &post.loop; /* a spoilt answer, or request? */
     }
-    return py_is_request(piece->object) && !py_is_answer(piece->object) ? &post.loop : &post.call;
+    return py_is_answer(piece->object) || !py_is_request(piece->object) ? &post.call : &post.loop;
 }
 
-static int py_file(const struct piece *piece)
+static int py_file(struct waiter *owner, const struct piece *piece)
 {
-    struct waiter *owner = py_owner(piece);
     PyObject *item =
         Py_BuildValue("(iO)", piece->kind, piece->object != NULL ? piece->object : Py_None);
     int error = item != NULL ? PyList_Append(owner->queue, item) : -1;
@@ -138,7 +137,9 @@ static int py_file(const struct piece *piece)
 /* Whatever is wrong with a line, or with us, its sender has to hear of it. */
 static struct piece py_parse(PyObject *line)
 {
-    PyObject *object = py_gate_hold(post.parse, line); /* a request must not be lost */
+    gate_hold(); /* a request must not be lost */
+    PyObject *object = py_json_read(line);
+    gate_let_go();
     if (object != NULL && PyDict_Check(object)) {
         return (struct piece){POST_OBJECT, object};
     }
@@ -162,23 +163,29 @@ static bool py_is_blank(PyObject *line)
     return n == 0;
 }
 
-/* One line, into its owner's queue. */
-static int py_read_one(void)
+/* One line, into its owner's queue, or into the hand of `self` who waits. -> 1: the latter, 0, -1.
+ */
+static int py_read_one(struct waiter *self, struct piece *ret_piece)
 {
     PyObject *line = NULL;
-    struct piece piece = {POST_BAD, NULL};
     post.reads = true; /* until the line is filed: the next one must not come before it */
     int error = py_channel_read_line(&line);
     if (error == 0 && line == NULL) {
         post.ended = true;
     }
     if (error == 0 && line != NULL && !py_is_blank(line)) {
-        piece = py_parse(line);
-        error = py_file(&piece);
+        struct piece piece = py_parse(line);
+        struct waiter *owner = py_owner(&piece);
+        if (owner == self) {
+            *ret_piece = piece;
+            error = 1;
+        } else {
+            error = py_file(owner, &piece);
+            Py_XDECREF(piece.object);
+        }
     }
     post.reads = false;
     Py_XDECREF(line);
-    Py_XDECREF(piece.object);
     return error;
 }
 
@@ -194,13 +201,18 @@ static int py_pop(struct waiter *self, PyObject **ret_object)
 
 static int py_take(struct waiter *self, struct waiter *other, PyObject **ret_object)
 {
+    struct piece piece = {POST_END, NULL};
     int error = 0;
     while (error == 0 && PyList_Size(self->queue) == 0 && !post.ended) {
-        error = post.reads ? py_sleep(self) : py_read_one();
+        error = post.reads ? py_sleep(self) : py_read_one(self, &piece);
     }
     waiter_wake(other); /* whatever has happened here: somebody must read */
-    if (error != 0) {
+    if (error < 0) {
         return -1;
+    }
+    if (error > 0) {
+        *ret_object = piece.object;
+        return piece.kind;
     }
     if (PyList_Size(self->queue) > 0) {
         return py_pop(self, ret_object);
@@ -227,7 +239,8 @@ int py_post_answer(PyObject **ret_object)
 int py_post_expect(PyObject *call_id)
 {
     post.call_id = Py_NewRef(call_id);
-    return PyList_SetSlice(post.call.queue, 0, PyList_Size(post.call.queue), NULL);
+    Py_ssize_t stale = PyList_Size(post.call.queue);
+    return stale > 0 ? PyList_SetSlice(post.call.queue, 0, stale, NULL) : 0;
 }
 
 void py_post_forget(void)

@@ -18,8 +18,7 @@ enum post_kind {
     POST_OBJECT,
 };
 
-/* `parse(bytes)` gives what a line says, or raises: the line is not JSON. -> 0, -1. */
-int py_post_init(PyObject *parse);
+int py_post_init(void); /* -> 0, -1 with an exception */
 
 /*
  * The next line for the request loop: the object if it is one, else NULL. Main thread.

@@ -44,6 +44,29 @@ def test_what_goes_comes_back(worker, value):
     assert result["error"] is None
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{'a': {'b': (1, (), [], {}, 'c')}, '': -0.0, 'ü\"\\\\': 1e22}",
+        "[True, False, None, 0, -1, 2 ** 63 - 1, -(2 ** 63), 2 ** 63, 10 ** 400, 0.1, 5e-324]",
+        "{1: 'a', 2.5: 'b', None: 'c', True: 'd'}",
+        "[Text('x'), Number(5), Real(2.5), List([1]), Map(a=1), Kind.ONE]",
+        "deep(60)",
+        "deep(40)",
+    ],
+)
+def test_arguments_come_as_json_writes_them(worker, value):
+    """Plain ones and others, which are written in two ways."""
+    worker.execute(
+        "import enum, json\n"
+        "class Text(str): pass\nclass Number(int): pass\nclass Real(float): pass\n"
+        "class List(list): pass\nclass Map(dict): pass\nclass Kind(enum.IntEnum): ONE = 1\n"
+        "def deep(n): return [deep(n - 1)] if n else {'end': ()}\n"
+    )
+    result = worker.execute(f"v = {value}\nprint(host._call('echo', [[v]]) == [[json.loads(json.dumps(v))]])")
+    assert (result["stdout"], result["error"]) == ("True\n", None)
+
+
 def test_not_a_number_stays_one(worker):
     result = worker.execute("v, = host._call('echo', [float('nan')])\nassert v != v")
     assert result["error"] is None

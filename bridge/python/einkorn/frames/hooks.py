@@ -31,15 +31,15 @@ __all__ = [
     "finish",
     "handshake",
     "install_host",
-    "parse",
     "report",
+    "scan",
     "start",
 ]
 
 NAMESPACE = {}  # of the cells
 MODE = "repl"  # OPENAI4S_KERNEL_MODE as it was when the process began
 
-parse = requests.parse
+scan = requests.scan
 call = requests.call
 
 

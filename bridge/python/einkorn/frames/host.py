@@ -26,6 +26,9 @@ def build(mode, generation):
     return _Host(_ABSENT[mode], generation)
 
 
+_encode = None  # host_values.encode, from the first call on
+
+
 class _Methods:
     """The methods of one group of rows: ``host`` itself, or a namespace such as "host.skills"."""
 
@@ -115,9 +118,10 @@ class _Host(_Methods):
 
 
 def _call(method, args):
-    from .host_values import encode
-
-    return _einkorn.host_call(method, encode(args))
+    global _encode
+    if _encode is None:
+        from .host_values import encode as _encode
+    return _einkorn.host_call(method, _encode(args))
 
 
 def _table():

@@ -1,12 +1,10 @@
-"""JSON, in and out, without Python's ``json`` until a cell calls the host.
+"""JSON, in and out, without Python's ``json`` until a cell calls the host with values of its own.
 
 Importing ``json`` costs a third of an interpreter's start, since it brings ``re``.  The C scanner
 that does its work needs none of that.
 """
 
 import _json
-
-_SPACE = " \t\n\r"
 
 
 class _Context:
@@ -24,46 +22,28 @@ class _Context:
     memo = {}
 
 
-_scan = _json.make_scanner(_Context)
+scan = _json.make_scanner(_Context)  # C calls it (bridge/py_json_read.c)
 _encode = None  # what json.dumps(..., ensure_ascii=False) does, from the first call on
-
-
-def parse(line):
-    """Return what a line (bytes) of JSON says, as ``json.loads`` does; ValueError: it is none."""
-    text = line.decode("utf-8", "surrogatepass").strip(_SPACE)
-    try:
-        value, end = _scan(text, 0)
-    except (StopIteration, SystemError, ValueError):  # SystemError: json.decoder is not there
-        raise ValueError("no JSON value") from None
-    if end != len(text):
-        raise ValueError("more than one JSON value")
-    return value
-
 
 def call(call_id, method, args, cell_id):
     """Return the text of a ``host_call``; TypeError or ValueError if ``args`` is no JSON.
 
-    Any thread.
+    C asks for those that it does not write itself: with values that are not plain, or of a method
+    that is told its cell, ``cell_id``.  Any thread.
     """
     global _encode
     if _encode is None:
         import json
 
         _encode = json.JSONEncoder(ensure_ascii=False).encode
-    frame = {
-        "type": "host_call",
-        "id": call_id,
-        "method": method,
-        "args": _with_cell(method, args, cell_id),
-    }
-    return _encode(frame)
+    if cell_id:
+        args = _with_cell(args, cell_id)
+    return _encode({"type": "host_call", "id": call_id, "method": method, "args": args})
 
 
-def _with_cell(method, args, cell_id):
+def _with_cell(args, cell_id):
     """Return ``args`` with the cell that makes an artifact, where its description leaves it out."""
-    if method not in ("save_artifact", "materialise_artifact") or not cell_id or not args:
-        return args
-    description = args[0]
+    description = args[0] if args else None
     if not isinstance(description, dict):
         return args
     description = {**description, "executionCellId": cell_id}
