@@ -22,7 +22,7 @@ static struct {
     char *root;
     char *library;
     PyObject *file;  /* of the cell; NULL: none runs */
-    PyObject *paths; /* a dict, for its keys: each once, in order */
+    PyObject *paths; /* a dict, for its keys: each once, in order; NULL: none yet */
 } reads;
 
 int files_read_init(const char *library)
@@ -35,7 +35,6 @@ int files_read_init(const char *library)
 void py_files_read_begin(PyObject *file)
 {
     Py_XDECREF(py_files_read_end());
-    reads.paths = PyDict_New();
     reads.file = Py_NewRef(file);
     PyErr_Clear();
 }
@@ -103,7 +102,10 @@ static void py_note(struct slice relative)
 {
     PyObject *text =
         PyUnicode_DecodeFSDefaultAndSize((const char *)relative.p, (Py_ssize_t)relative.n);
-    if (text != NULL && PyUnicode_GetLength(text) <= FILES_READ_PATH_MAX &&
+    if (reads.paths == NULL) {
+        reads.paths = PyDict_New();
+    }
+    if (text != NULL && reads.paths != NULL && PyUnicode_GetLength(text) <= FILES_READ_PATH_MAX &&
         PyDict_Size(reads.paths) < FILES_READ_MAX) {
         (void)PyDict_SetItem(reads.paths, text, Py_None);
     }
@@ -132,7 +134,7 @@ static void py_note_if_below(struct slice path)
 
 void py_files_read_opened(PyObject *args)
 {
-    if (reads.paths == NULL || reads.root == NULL || PyTuple_Size(args) < 1 || !py_can_read(args) ||
+    if (reads.file == NULL || reads.root == NULL || PyTuple_Size(args) < 1 || !py_can_read(args) ||
         !py_cell_is_behind()) {
         PyErr_Clear();
         return;
@@ -140,7 +142,7 @@ void py_files_read_opened(PyObject *args)
     PyObject *bytes = py_path_bytes(PyTuple_GetItem(args, 0));
     char *p = NULL;
     Py_ssize_t n = 0;
-    if (bytes != NULL && PyBytes_AsStringAndSize(bytes, &p, &n) == 0 && reads.paths != NULL) {
+    if (bytes != NULL && PyBytes_AsStringAndSize(bytes, &p, &n) == 0 && reads.file != NULL) {
         py_note_if_below((struct slice){(const uint8_t *)p, (size_t)n});
     }
     Py_XDECREF(bytes);

@@ -13,8 +13,11 @@
 
 #include "bridge/files_read.h"
 #include "bridge/forked.h"
+#include "bridge/frames_code.h"
 #include "bridge/frames_half.h"
+#include "bridge/frames_names.h"
 #include "bridge/frames_post.h"
+#include "bridge/frames_response.h"
 #include "bridge/frames_standard.h"
 #include "bridge/frames_stream.h"
 #include "bridge/frames_write.h"
@@ -25,7 +28,6 @@
 
 static struct {
     PyObject *namespace;
-    PyObject *compile; /* builtins.compile */
     PyObject *mode;
     bool has_host;
     PyObject *id;
@@ -42,7 +44,6 @@ struct run {
     PyObject *problem; /* what it raised, or NULL */
     struct usage used;
     PyObject *files_read; /* list, or NULL */
-    PyObject *facts;      /* what the response says beside, a dict, or NULL */
 };
 
 /* Of a module that can be found by its name: pickle and dataclasses look there. */
@@ -62,15 +63,12 @@ static PyObject *py_namespace_new(void)
 
 int py_frames_cell_init(const char *mode)
 {
-    PyObject *builtins = PyImport_ImportModule("builtins");
-    cells.compile = builtins != NULL ? PyObject_GetAttrString(builtins, "compile") : NULL;
     cells.namespace = py_namespace_new();
     cells.mode = PyUnicode_DecodeFSDefault(mode);
     cells.has_host = strcmp(mode, "jupyter") != 0;
     cells.id = Py_NewRef(Py_None);
     cells.origin = Py_NewRef(Py_None);
-    Py_XDECREF(builtins);
-    return cells.compile != NULL && cells.namespace != NULL && cells.mode != NULL ? 0 : -1;
+    return cells.namespace != NULL && cells.mode != NULL ? py_frames_code_init() : -1;
 }
 
 PyObject *frames_namespace_b(void)
@@ -144,12 +142,17 @@ static void py_do_hook(enum frames_hook hook, const char *what, PyObject *first,
 
 static int py_prepare(struct run *self)
 {
-    self->file = PyUnicode_FromFormat("<kernel:%llu>", cells.count);
+    struct buffer name = BUFFER_INIT;
+    buffer_put_text(&name, "<kernel:");
+    buffer_put_number(&name, (long long)cells.count);
+    buffer_put_char(&name, '>');
+    self->file = py_text_from(buffer_slice(&name));
+    buffer_release(&name);
     if (self->file == NULL) {
         return -1;
     }
     py_do_hook(FRAMES_BEGIN, "source unavailable", self->file, self->code);
-    if (cells.has_host && PyDict_GetItemString(cells.namespace, "host") == NULL) {
+    if (cells.has_host && py_named_b(cells.namespace, NAME_HOST) == NULL) {
         py_do_hook(FRAMES_INSTALL_HOST, "host sdk unavailable", cells.namespace, cells.mode);
     }
     self->out = py_frames_stream_new(cells.id);
@@ -158,23 +161,6 @@ static int py_prepare(struct run *self)
 }
 
 /* ---- user code -------------------------------------------------------------------------- */
-
-static PyObject *py_compile(const struct run *self, const char *mode)
-{
-    return PyObject_CallFunction(cells.compile, "OOsiO", self->code, self->file, mode, 0, Py_True);
-}
-
-/* As an expression, or else as statements. */
-static PyObject *py_compile_any(const struct run *self, bool *ret_is_expression)
-{
-    PyObject *code = py_compile(self, "eval");
-    *ret_is_expression = code != NULL;
-    if (code == NULL && PyErr_ExceptionMatches(PyExc_SyntaxError)) {
-        PyErr_Clear();
-        code = py_compile(self, "exec");
-    }
-    return code;
-}
 
 static int py_echo(PyObject *value)
 {
@@ -195,7 +181,7 @@ static int py_echo(PyObject *value)
 static int py_evaluate(const struct run *self)
 {
     bool is_expression = false;
-    PyObject *code = py_compile_any(self, &is_expression);
+    PyObject *code = py_frames_compile(self->code, self->file, &is_expression);
     if (code == NULL) {
         return -1;
     }
@@ -278,22 +264,6 @@ static PyObject *py_describe(const struct run *self, bool *ret_interrupted)
     return facts;
 }
 
-/* To four digits behind the point. */
-static double rounded(double seconds)
-{
-    return (double)(long long)(seconds * 1e4 + 0.5) / 1e4;
-}
-
-static PyObject *py_text_of(PyObject *stream)
-{
-    PyObject *text = stream != NULL ? py_frames_stream_text(stream) : PyUnicode_FromString("");
-    if (text == NULL) {
-        PyErr_Clear(); /* a cell that closed it the hard way */
-        text = PyUnicode_FromString("");
-    }
-    return text;
-}
-
 /* Whatever the cell has made of SIGINT, an idle worker survives it. */
 static void py_disarm(void)
 {
@@ -303,42 +273,28 @@ static void py_disarm(void)
     }
 }
 
-/* Its ten keys; `description` is taken. */
-static PyObject *py_response(const struct run *self, PyObject *description, bool interrupted)
-{
-    if (description == NULL) {
-        return NULL;
-    }
-    PyObject *trace = Py_BuildValue("{s:O,s:O}", "error_lineno", PyTuple_GetItem(description, 1),
-                                    "error_call", PyTuple_GetItem(description, 2));
-    PyObject *usage =
-        Py_BuildValue("{s:d,s:d,s:l}", "wall_s", rounded(self->used.wall_s), "cpu_s",
-                      rounded(self->used.cpu_s), "peak_rss_kb", self->used.peak_rss_kb);
-    PyObject *files = Py_XNewRef(self->files_read);
-    files = files != NULL ? files : PyList_New(0);
-    PyObject *response = NULL;
-    if (trace != NULL && usage != NULL && files != NULL) {
-        response = Py_BuildValue("{s:s,s:O,s:N,s:N,s:O,s:O,s:O,s:{},s:O,s:O}", "type", "response",
-                                 "id", cells.id, "stdout", py_text_of(self->out), "stderr",
-                                 py_text_of(self->err), "error", PyTuple_GetItem(description, 0),
-                                 "interrupted", interrupted ? Py_True : Py_False, "trace", trace,
-                                 "guards", "files_read", files, "usage", usage);
-    }
-    Py_XDECREF(files);
-    if (response != NULL && self->facts != NULL && PyDict_Check(self->facts) &&
-        PyDict_Update(response, self->facts) != 0) {
-        PyErr_Clear();
-    }
-    Py_XDECREF(trace);
-    Py_XDECREF(usage);
-    Py_DECREF(description);
-    return response;
-}
-
 static int py_send(PyObject *response)
 {
     int error = response != NULL ? py_frame_write(response) : -1;
     Py_XDECREF(response);
+    return error;
+}
+
+static int py_respond(const struct run *self, PyObject *description, bool interrupted)
+{
+    PyObject *facts = py_try_hook(FRAMES_AFTER_CELL, "facts unavailable", NULL, NULL);
+    const struct response response = {
+        .id = cells.id,
+        .out = self->out,
+        .err = self->err,
+        .description = description,
+        .interrupted = interrupted,
+        .files_read = self->files_read,
+        .used = self->used,
+        .facts = facts,
+    };
+    int error = py_response_send(&response);
+    Py_XDECREF(facts);
     return error;
 }
 
@@ -366,23 +322,27 @@ static void py_run_within(struct run *self)
     py_end_if_child(self);
 }
 
+/* `before` is taken; NULL: there is nothing to put back. */
+static int py_put_back(enum frames_name name, PyObject *before)
+{
+    PyObject *of_cell = before != NULL ? py_sys_exchange(name, before) : NULL;
+    Py_XDECREF(before);
+    Py_XDECREF(of_cell);
+    return of_cell != NULL ? 0 : -1;
+}
+
 static int py_run_with_streams(struct run *self)
 {
-    PyObject *out = Py_XNewRef(PySys_GetObject("stdout"));
-    PyObject *err = Py_XNewRef(PySys_GetObject("stderr"));
-    int error =
-        PySys_SetObject("stdout", self->out) == 0 ? PySys_SetObject("stderr", self->err) : -1;
+    PyObject *out = py_sys_exchange(NAME_STDOUT, self->out);
+    PyObject *err = out != NULL ? py_sys_exchange(NAME_STDERR, self->err) : NULL;
+    int error = err != NULL ? 0 : -1;
     if (error == 0) {
         py_run_within(self);
     }
     /* `del sys.stdout` in a cell must not cost the next one its stream. */
-    if (PySys_SetObject("stdout", out != NULL ? out : Py_None) != 0 ||
-        PySys_SetObject("stderr", err != NULL ? err : Py_None) != 0) {
-        error = -1;
-    }
-    Py_XDECREF(out);
-    Py_XDECREF(err);
-    return error;
+    int out_error = py_put_back(NAME_STDOUT, out);
+    int err_error = py_put_back(NAME_STDERR, err);
+    return out_error == 0 && err_error == 0 ? error : -1;
 }
 
 int py_frames_cell_run(PyObject *code, PyObject *id, PyObject *origin)
@@ -402,16 +362,15 @@ int py_frames_cell_run(PyObject *code, PyObject *id, PyObject *origin)
     py_disarm();
     post_cell_runs(false); /* before the response: the host sends what it likes after that */
     if (error == 0) {
-        run.facts = py_try_hook(FRAMES_AFTER_CELL, "facts unavailable", NULL, NULL);
-        error = py_send(py_response(&run, description, interrupted));
+        error = py_respond(&run, description, interrupted);
     }
     standard_mend();
+    Py_XDECREF(description);
     Py_XDECREF(run.file);
     Py_XDECREF(run.out);
     Py_XDECREF(run.err);
     Py_XDECREF(run.problem);
     Py_XDECREF(run.files_read);
-    Py_XDECREF(run.facts);
     return error;
 }
 

@@ -18,6 +18,7 @@
 #include "bridge/forked.h"
 #include "bridge/frames_channel.h"
 #include "bridge/json_text.h"
+#include "bridge/py_compat.h"
 #include "bridge/py_json.h"
 
 enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 1000000 }; /* a second */
@@ -169,19 +170,47 @@ static int py_replace(PyObject *frame, PyObject *why, struct buffer *line)
     return error;
 }
 
+/* Sends what was made of the frame, or could not be made of it. */
+static int py_send_or_replace(PyObject *frame, int error, struct buffer *line)
+{
+    if (error != 0) {
+        error = py_replace(frame, py_not_json(frame), line);
+    } else if (line->n >= FRAME_MAX) {
+        error = py_replace(frame, py_too_big(frame), line);
+    }
+    return error == 0 ? py_frame_send(line) : -1;
+}
+
 int py_frame_write(PyObject *frame)
 {
     struct buffer line = BUFFER_INIT;
     int error = py_json_put(&line, frame);
-    if (error != 0) {
-        error = py_replace(frame, py_not_json(frame), &line);
-    } else if (line.n >= FRAME_MAX) {
-        error = py_replace(frame, py_too_big(frame), &line);
-    }
-    if (error == 0) {
-        error = py_frame_send(&line);
-    }
+    error = py_send_or_replace(frame, error, &line);
     buffer_release(&line);
+    return error;
+}
+
+/* What is asked of a response that is replaced. An exception that is set stays set. */
+static PyObject *py_outline(PyObject *id, bool interrupted)
+{
+    PyObject *problem = py_exception_take();
+    PyObject *frame = Py_BuildValue("{s:s,s:O,s:O}", "type", "response", "id", id, "interrupted",
+                                    interrupted ? Py_True : Py_False);
+    if (problem != NULL && frame != NULL) {
+        PyErr_SetObject((PyObject *)Py_TYPE(problem), problem);
+    }
+    Py_XDECREF(problem);
+    return frame;
+}
+
+int py_frame_respond(struct buffer *line, int error, PyObject *id, bool interrupted)
+{
+    if (error == 0 && line->n < FRAME_MAX) {
+        return py_frame_send(line);
+    }
+    PyObject *frame = py_outline(id, interrupted);
+    error = frame != NULL ? py_send_or_replace(frame, error, line) : -1;
+    Py_XDECREF(frame);
     return error;
 }
 

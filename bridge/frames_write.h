@@ -9,6 +9,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdbool.h>
+
 #include "bridge/buffer.h"
 
 enum {
@@ -32,6 +34,12 @@ int py_frames_write_init(void);
  * -> 0, -1 with an exception: the host cannot be written to.
  */
 int py_frame_write(PyObject *frame);
+
+/*
+ * The same for a response whose text is made already, or could not be
+ * made: `error` is not 0 then, with an exception. -> as above.
+ */
+int py_frame_respond(struct buffer *line, int error, PyObject *id, bool interrupted);
 
 /* A stdout_chunk of the cell with this id. -> 0, -1. */
 int py_frame_say(PyObject *cell_id, PyObject *text);

@@ -20,6 +20,12 @@ import pytest
         ("1;", ""),
         ("print(5) or 6", "5\n6\n"),
         ("__name__", "'__openai4s__'\n"),
+        ("# a comment\n\nx = 41", ""),
+        ("x == 41", "True\n"),
+        ("# a comment\n\nx == 41", "True\n"),
+        ("x += 1; print(x)", "42\n"),
+        ("importance = 1", ""),
+        ("importance", "1\n"),
     ],
 )
 def test_the_whole_cell_is_an_expression_or_statements(worker, code, stdout):
