@@ -1,8 +1,9 @@
 """
 Measures `einkorn frames` beside a plain worker for the same protocol (plain_worker.py)
-and beside `python -c pass`, and prints a table.
+and beside `python -c pass`. bench.py puts it into its page; called by itself it prints
+what that would say:
 
-    frames.py EINKORN [--python PATH] [--rounds 11] [--output PATH.json]
+    frames.py EINKORN [--python PATH] [--rounds 11]
 
 Each round measures all of them, in an order that turns round every time; figures are
 medians. One client, in Python, serves both workers, so its time is in both; what the
@@ -17,12 +18,53 @@ import statistics
 import subprocess
 import sys
 import time
+import traceback
+
+from shown import SCALE, figure, lines, times
+from stopwatch import timed
 
 HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = "/usr/bin/python3"
 CELLS = 1000
 CALLS = 1000
 PRINTED = "for _ in range(1600):\n    print('x' * 65535)"  # 100 MB
 OUT_OF_BOUND = 1_000_000
+
+OURS, PLAIN, BARE = "einkorn frames", "plain worker", "python -c pass"
+
+# (figure, what it is, unit)
+ROWS = (
+    ("ready", "spawn to `initialized`", "ms"),
+    ("ready_peak", "memory it took at most by then, RSS", "MB"),
+    ("trip", "execute round trip, p50", "µs"),
+    ("trip_computed", "… computed for it", "µs"),
+    ("calls", f"{CALLS:,} host calls in one cell", "ms"),
+    ("calls_computed", "… computed for them", "ms"),
+    ("printed", "100 MB printed in one cell", "ms"),
+    ("printed_grown", "… peak above what it took before", "MB"),
+)
+UNITS = {name: unit for name, _, unit in ROWS}
+
+# (figure, beside whom, bound, how it is said): `ours <= bound * theirs`; beside None it is
+# the figure itself that is bounded.
+GOALS = (
+    ("ready", BARE, 1.3, "ready ≤ 1.3 × `python -c pass`"),
+    ("trip", PLAIN, 1 / 3, "execute round trip ≤ 1/3 of the plain worker's"),
+    ("trip_computed", PLAIN, 1 / 3, "… of what is computed for it"),
+    ("calls", PLAIN, 1, f"{CALLS:,} host calls not slower than the plain worker's"),
+    ("printed", PLAIN, 1, "100 MB of output not slower"),
+    ("printed_grown", None, 16, "… in 16 MB at most"),
+)
+
+INTRODUCTION = """\
+## `einkorn frames` beside a plain worker
+
+The worker for programs that speak JSON lines, beside one as it is written in Python
+(`tests/bench/plain_worker.py`: a loop around `exec`, with the same frames), which is spared what
+makes such a worker hard: interrupts, descriptors that cells close, facts. One client, in Python,
+serves both; its time is in the round trips. “Computed” is what the worker's main thread was on
+a processor for.
+"""
 
 
 class Worker:
@@ -59,9 +101,9 @@ class Worker:
                 return frame, streamed
 
     def peak(self):
-        """-> MB that the process has occupied at most"""
+        """-> kB that the process has occupied at most"""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) / 1024
+        return int(status.split("VmHWM:")[1].split()[0])
 
     def computed(self):
         """-> seconds that its main thread has been on a processor"""
@@ -72,71 +114,101 @@ class Worker:
         self.process.communicate(timeout=60)
 
 
-def seconds(function, *args):
-    began = time.perf_counter()
-    result = function(*args)
-    return time.perf_counter() - began, result
-
-
-def start_of_python(python):
-    return {"ready, ms": seconds(subprocess.run, [python, "-c", "pass"])[0] * 1e3}
+def of_python(python):
+    return {"ready": timed(lambda: subprocess.run([python, "-c", "pass"], check=True))[1]}
 
 
 def of_worker(command):
     worker = Worker(command)
-    found = {"ready, ms": worker.ready * 1e3}
-    found["memory when ready, MB"] = worker.peak()
+    found = {"ready": worker.ready, "ready_peak": worker.peak()}
     worker.execute("pass")
     before = worker.computed()
-    trips = [seconds(worker.execute, "x = 1")[0] for _ in range(CELLS)]
-    found["execute round trip, ms"] = statistics.median(trips) * 1e3
-    found["computed for it, ms"] = (worker.computed() - before) / CELLS * 1e3
+    trips = [timed(lambda: worker.execute("x = 1"))[1] for _ in range(CELLS)]
+    found["trip"] = statistics.median(trips)
+    found["trip_computed"] = (worker.computed() - before) / CELLS
     before = worker.computed()
     code = f"for i in range({CALLS}):\n    assert host._call('echo', [i]) == [i]"
-    found[f"{CALLS} host calls, ms"] = seconds(worker.execute, code)[0] * 1e3
-    found["computed for them, ms"] = (worker.computed() - before) * 1e3
+    found["calls"] = timed(lambda: worker.execute(code))[1]
+    found["calls_computed"] = worker.computed() - before
     before = worker.peak()
-    taken, (response, streamed) = seconds(worker.execute, PRINTED)
+    (response, streamed), found["printed"] = timed(lambda: worker.execute(PRINTED))
     assert OUT_OF_BOUND < streamed < OUT_OF_BOUND + 100, streamed
     assert OUT_OF_BOUND < len(response["stdout"]) < OUT_OF_BOUND + 100
-    found["100 MB printed in one cell, ms"] = taken * 1e3
-    found["memory that takes at most, MB"] = worker.peak() - before
+    found["printed_grown"] = worker.peak() - before
     worker.end()
     return found
 
 
-def arguments():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("einkorn")
-    parser.add_argument("--python", default="/usr/bin/python3")
-    parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--output", metavar="PATH")
-    return parser.parse_args()
+def measure(einkorn, python, rounds):
+    """-> {subject: {figure: [a sample per round]}}, seconds and kB, and what failed"""
+    os.environ["OPENAI4S_PROVENANCE_OFF"] = "1"  # the plain worker has none
+    subjects = {
+        OURS: lambda: of_worker([einkorn, "frames", "--python", python]),
+        PLAIN: lambda: of_worker([python, "-u", str(HERE / "plain_worker.py")]),
+        BARE: lambda: of_python(python),
+    }
+    samples, failures = {name: {} for name in subjects}, []
+    for number in range(rounds + 1):
+        for name in list(subjects)[:: 1 if number % 2 else -1]:
+            try:
+                found = subjects[name]()
+            except Exception:
+                failures.append(f"{name} in round {number}")
+                print("failed:", failures[-1], file=sys.stderr)
+                traceback.print_exc()
+                continue
+            for figure_name, value in found.items():
+                if number:  # the first round fills caches
+                    samples[name].setdefault(figure_name, []).append(value)
+        told = f"frames, round {number} of {rounds}" if number else "frames, warmed up"
+        print(told, file=sys.stderr, flush=True)
+    return samples, failures
+
+
+# ---- what is said of it ---------------------------------------------------------------------
+
+
+def ratio(samples, name, above, below):
+    """The median of the rounds' quotients; None where one of the two has no such figure."""
+    pairs = list(zip(samples[above].get(name, ()), samples[below].get(name, ())))
+    return statistics.median(a / b for a, b in pairs) if pairs and all(b for _, b in pairs) else None
+
+
+def rows(samples):
+    for name, what, unit in ROWS:
+        yield [what, *(figure(of.get(name), unit) for of in samples.values()),
+               times(ratio(samples, name, PLAIN, OURS))]
+
+
+def goals(samples):
+    for name, beside, bound, what in GOALS:
+        values = samples[OURS].get(name)
+        if beside:
+            value = ratio(samples, name, OURS, beside)
+            text = times(value)
+        else:
+            value = values and statistics.median(values) * SCALE[UNITS[name]]
+            text = figure(values, UNITS[name])
+        yield [what, text, "yes" if value is not None and value <= bound else "no"]
+
+
+def section(samples):
+    """-> the lines of the page's part"""
+    return [INTRODUCTION,
+            *lines(["", *samples, f"{PLAIN} ÷ {OURS}"], rows(samples)), "",
+            *lines(["goal", "measured", "met"], goals(samples)), ""]
 
 
 def main():
-    chosen = arguments()
-    os.environ["OPENAI4S_PROVENANCE_OFF"] = "1"  # the plain worker has none
-    subjects = {
-        "einkorn frames": lambda: of_worker(
-            [chosen.einkorn, "frames", "--python", chosen.python]),
-        "plain worker": lambda: of_worker([chosen.python, "-u", str(HERE / "plain_worker.py")]),
-        "python -c pass": lambda: start_of_python(chosen.python),
-    }
-    samples = {name: {} for name in subjects}
-    for number in range(chosen.rounds + 1):
-        for name in list(subjects)[:: 1 if number % 2 else -1]:
-            for figure, value in subjects[name]().items():
-                if number:  # the first round fills caches
-                    samples[name].setdefault(figure, []).append(value)
-        print(f"round {number} of {chosen.rounds}", file=sys.stderr)
-    print("| | " + " | ".join(subjects) + " |\n|" + "---|" * (len(subjects) + 1))
-    for figure in samples["einkorn frames"]:
-        row = [samples[name].get(figure) for name in subjects]
-        print(f"| {figure} | " + " | ".join(f"{statistics.median(of):.3g}" if of else "" for of in row)
-              + " |")
-    if chosen.output:
-        pathlib.Path(chosen.output).write_text(json.dumps(samples, indent=1) + "\n")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("einkorn")
+    parser.add_argument("--python", default=PYTHON)
+    parser.add_argument("--rounds", type=int, default=11)
+    chosen = parser.parse_args()
+    samples, failures = measure(chosen.einkorn, chosen.python, chosen.rounds)
+    print("\n".join(section(samples)))
+    return 1 if failures else 0
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,11 +1,14 @@
 #!/bin/sh
-# Measures Einkorn beside ipykernel, xeus-python and a kernel that runs nothing, and
+# Measures Einkorn beside ipykernel, xeus-python and a kernel that runs nothing, its
+# other door beside a plain worker for the same protocol, and
 # writes docs/benchmark.md and build/bench.json.
 #
 #   sh tests/bench/run.sh                      everything, about ten minutes
 #   sh tests/bench/run.sh --rounds 25          steadier medians
 #   sh tests/bench/run.sh --only start,prints --output build/bench
 #                                              a part of it; OUTPUT.md and OUTPUT.json
+#   sh tests/bench/run.sh --only frames --output build/bench
+#                                              `einkorn frames` beside a plain worker
 #
 # For a Debian 12, as root or with sudo (what memory is shared with whom only root is
 # told). Builds the release preset and what tests/bench has in C, and makes
@@ -51,6 +54,7 @@ cat >"$floor/kernel.json" <<EOF
 EOF
 
 exec "$env/bin/python" -B tests/bench/bench.py --watch "$tools/control_watch.so" \
+    --einkorn build/release/bin/einkorn \
     --kernel "Einkorn=$prefix/share/jupyter/kernels/einkorn" \
     --kernel "ipykernel=$env/share/jupyter/kernels/python3" \
     --kernel "xeus-python=$xeus/share/jupyter/kernels/xpython" \

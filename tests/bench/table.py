@@ -12,7 +12,9 @@ import platform
 import statistics
 
 import figures
+import frames
 import load
+from shown import SCALE, figure, lines, times
 
 OURS, PEER, XEUS, FLOOR = "Einkorn", "ipykernel", "xeus-python", "null kernel"
 
@@ -70,7 +72,6 @@ ROWS = (
           ("inside", "… inside the kernel, from readable to sent, p99", "ms"))),
     ("shutdown", "shutdown, request to the end of the process", "ms"),
 )
-SCALE = {"ms": 1000, "MB": 1 / 1024, "M": 1e-6, "×": 1, "": 1}
 UNITS = {name: unit for name, _, unit in ROWS}
 # Figures of which a ratio says nothing: the same thing twice, a ratio already,
 # a number that is a choice.
@@ -219,26 +220,6 @@ def goals(samples):
         yield [what, text, "yes" if met else "no"]
 
 
-def figure(values, unit):
-    if not values:
-        return "–"
-    low, middle, high = (shown(value * SCALE[unit])
-                         for value in (min(values), statistics.median(values), max(values)))
-    spread = f" ({low}..{high})" if low != high else ""
-    return f"{middle} {unit}".rstrip() + spread
-
-
-def shown(value):
-    """Three digits that say something."""
-    if value >= 100 or value == int(value):
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
-
-
-def times(value):
-    return "" if value is None else f"{value:.1f}×" if value >= 3 else f"{value:.2f}×"
-
-
 def ratio(samples, name, kernel):
     """
     Against PEER or XEUS how many times less Einkorn needs, against FLOOR how many times more.
@@ -253,17 +234,18 @@ def ratio(samples, name, kernel):
     return statistics.median(a / b for a, b in zip(above, below))
 
 
-def page(facts, samples):
-    head = ["", *samples, f"{PEER} ÷ {OURS}", f"{OURS} ÷ {FLOOR}"]
+def page(facts, samples, of_frames):
+    """`of_frames` is what frames.measure gave, {} if that was not looked for."""
     made = [f"- {name}: {value}" for name, value in facts.items()]
     return "\n".join([
         INTRODUCTION,
-        *lines(head, rows(samples)), "",
-        "## Goals", "",
-        *lines(["", "measured", "met"], goals(samples)), "",
+        *(of_kernels(samples) if any(samples.values()) else ()),
+        *(frames.section(of_frames) if of_frames else ()),
         "## Measured", "", *made, "", READING])
 
 
-def lines(head, body):
-    marks = ["---"] + ["---:"] * (len(head) - 1)
-    return ["| " + " | ".join(cells) + " |" for cells in (head, marks, *body)]
+def of_kernels(samples):
+    head = ["", *samples, f"{PEER} ÷ {OURS}", f"{OURS} ÷ {FLOOR}"]
+    return [*lines(head, rows(samples)), "",
+            "## Goals", "",
+            *lines(["", "measured", "met"], goals(samples)), ""]
