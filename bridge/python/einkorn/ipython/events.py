@@ -25,5 +25,5 @@ class Events(EventManager):
                         f"Error in callback {callback} (for {event}), "
                         f"with arguments args {args},kwargs {kwargs}:"
                     )
-                self.shell.showtraceback()
+                self.shell.showtraceback(tb_offset=0)  # no frame of ours is shown
         self.shell._last_error = error
