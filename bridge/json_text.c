@@ -142,6 +142,21 @@ bool json_object_next(struct slice object, size_t *at, struct slice *ret_key,
     return true;
 }
 
+bool json_array_next(struct slice array, size_t *at, struct slice *ret_value)
+{
+    const uint8_t *end = array.p + array.n;
+    const uint8_t *p = json_skip_space(array.p + *at, end);
+    if (p == end || *p != (*at == 0 ? '[' : ',')) {
+        return false;
+    }
+    p = json_skip_space(p + 1, end);
+    const uint8_t *value = p;
+    p = skip_value(p, end);
+    *ret_value = (struct slice){value, (size_t)(p - value)};
+    *at = (size_t)(p - array.p);
+    return ret_value->n > 0;
+}
+
 int json_object_find(struct slice object, const char *key, struct slice *ret_value)
 {
     if (json_kind_of(object) != JSON_OBJECT) {

@@ -70,6 +70,9 @@ int json_object_get_int(struct slice object, const char *key, int64_t otherwise,
 bool json_object_next(struct slice object, size_t *at, struct slice *ret_key,
                       struct slice *ret_value);
 
+/* The same for the items of an array. */
+bool json_array_next(struct slice array, size_t *at, struct slice *ret_value);
+
 /*
  * Appends what a raw string (with its quotes) says, as UTF-8; lone surrogates
  * come out as three bytes each (Python: "surrogatepass").

@@ -160,6 +160,7 @@ static void destroy(struct host **self_p)
     *self_p = NULL;
     (void)pthread_cond_destroy(&self->turn_ended);
     (void)pthread_mutex_destroy(&self->lock);
+    host_skills_release(&self->skills);
     host_record_release(&self->record);
     free_options(&self->options);
     free(self->last_stderr);
@@ -316,6 +317,16 @@ size_t host_stale_chunks(struct host *self)
     count = self->stale_chunks;
     (void)pthread_mutex_unlock(&self->lock);
     return count;
+}
+
+bool host_is_recoverable(struct host *self)
+{
+    bool is;
+
+    (void)pthread_mutex_lock(&self->lock);
+    is = !self->skills.broken;
+    (void)pthread_mutex_unlock(&self->lock);
+    return is;
 }
 
 char **host_log_tail_dup(struct host *self)

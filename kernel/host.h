@@ -231,6 +231,7 @@ struct host_result {
     struct host_text error_call;                /* p NULL: none */
     struct host_text guards, files_read, usage; /* JSON; p NULL: the frame lacks it */
     struct host_text cwd;                       /* the workspace, absolute */
+    struct host_text skill_loads; /* JSON: a list of what skill loaders have run; p NULL: nothing */
 };
 
 /*
@@ -242,6 +243,19 @@ struct host_result {
 HOST_API int host_execute(struct host *self, const struct host_cell *cell,
                           struct host_result **ret_result, struct host_error *reterr);
 HOST_API void host_result_destroy(struct host_result **self_p);
+
+/*
+ * What a skill loader of the host's (code that a cell of origin system or recovery
+ * has registered) runs in a worker comes as signed events. `skill_loads`, which is
+ * "skill_sidecar_loads" of the json too, has those of the cell: each that says what
+ * has run, as it came, and {"event":"invalid_sidecar_event"} for what is not as it must be.
+ *
+ * -> true: in this generation nothing was invalid, of another cell, unsigned, or announced and
+ * not run by the end of its cell. A host that makes a session anew from recorded sidecars must not
+ * where this is false. Where it is true that proves nothing: cells run in the same process as
+ * what signs, and can find the key.
+ */
+HOST_API bool host_is_recoverable(struct host *self);
 
 /* Chunks dropped because their cell was not the one that ran, since host_new. */
 HOST_API size_t host_stale_chunks(struct host *self);

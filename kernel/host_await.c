@@ -78,6 +78,20 @@ static void take_chunk(struct host *self, struct host_wait *wait, const struct h
     host_text_release(&text);
 }
 
+/* An event of another cell's is of no cell: nobody can say any more what has been run when. */
+static void take_skill_load(struct host *self, const struct host_wait *wait,
+                            const struct host_frame *frame)
+{
+    struct slice event = slice_of("null");
+
+    if (wait->cell && host_frame_says(frame, "id", wait->id)) {
+        (void)json_object_find(frame->line, "event", &event);
+    }
+    (void)pthread_mutex_lock(&self->lock);
+    host_skills_take(&self->skills, event);
+    (void)pthread_mutex_unlock(&self->lock);
+}
+
 /* -> 1: it is the answer; 0: it is not; HOST_EDEAD. */
 static int take_frame(struct host *self, struct host_wait *wait, const struct host_frame *frame,
                       struct host_error *reterr)
@@ -90,6 +104,9 @@ static int take_frame(struct host *self, struct host_wait *wait, const struct ho
         return host_answer_call(self, frame, wait->cell ? wait->id : NULL, reterr);
     case HOST_FRAME_LOG:
         keep_log(self, frame);
+        return 0;
+    case HOST_FRAME_SKILL_LOAD:
+        take_skill_load(self, wait, frame);
         return 0;
     case HOST_FRAME_RESPONSE:
     case HOST_FRAME_VARIABLES_RESPONSE:

@@ -218,11 +218,15 @@ static int shake_hands(struct host *self, struct buffer *text, struct host_error
 
     host_token(id, 16);
     host_token(key, HOST_TOKEN_BYTES);
+    (void)pthread_mutex_lock(&self->lock);
+    host_skills_begin(&self->skills, key);
+    (void)pthread_mutex_unlock(&self->lock);
     buffer_printf(&line,
                   "{\"type\":\"initialize\",\"id\":\"%s\",\"skill_attestation_key\":\"%s\"}\n", id,
                   key);
     r = host_send(self, buffer_slice(&line), reterr);
     memset(line.p, 0, line.n);
+    memset(key, 0, sizeof key);
     buffer_release(&line);
     if (r < 0) {
         return r;

@@ -27,12 +27,18 @@ static void put_request(struct buffer *line, const struct host_cell *cell, const
     buffer_put_text(line, "}\n");
 }
 
+/* A list of skill events in the frame is of an older kind of loader: ours are better. */
+static bool is_replaced(const struct host_result *self, struct slice key)
+{
+    return json_string_is(key, "cwd") ||
+           (self->skill_loads.p && json_string_is(key, "skill_sidecar_loads"));
+}
+
 /*
- * The frame with the workspace in it. Where a response was too large for the
+ * The frame with the workspace and the skill events in it. Where a response was too large for the
  * wire, the worker sent one without texts; what was printed has come as chunks.
  */
-static struct host_text annotated(const struct host_frame *frame, const char *cwd,
-                                  const struct host_text *out)
+static struct host_text annotated(const struct host_frame *frame, const struct host_result *self)
 {
     struct buffer json = BUFFER_INIT;
     struct slice key, value;
@@ -41,20 +47,25 @@ static struct host_text annotated(const struct host_frame *frame, const char *cw
 
     buffer_put_char(&json, '{');
     while (json_object_next(frame->line, &at, &key, &value)) {
-        if (json_string_is(key, "cwd")) {
+        if (is_replaced(self, key)) {
             continue;
         }
         buffer_put_slice(&json, key);
         buffer_put_char(&json, ':');
-        if (json_string_is(key, "stdout") && value.n == 2 && out->n > 0) {
-            json_put_string(&json, (struct slice){(const uint8_t *)out->p, out->n});
+        if (json_string_is(key, "stdout") && value.n == 2 && self->out.n > 0) {
+            json_put_string(&json, (struct slice){(const uint8_t *)self->out.p, self->out.n});
         } else {
             buffer_put_slice(&json, value);
         }
         buffer_put_char(&json, ',');
     }
+    if (self->skill_loads.p) {
+        buffer_put_text(&json, "\"skill_sidecar_loads\":");
+        buffer_put_text(&json, self->skill_loads.p);
+        buffer_put_char(&json, ',');
+    }
     buffer_put_text(&json, "\"cwd\":");
-    json_put_string(&json, slice_of(cwd));
+    json_put_string(&json, slice_of(self->cwd.p));
     buffer_put_char(&json, '}');
     text = host_text_of(buffer_slice(&json));
     buffer_release(&json);
@@ -66,8 +77,9 @@ static struct host_text or_empty(struct host_text text)
     return text.p ? text : host_text_of(slice_of(""));
 }
 
+/* `loads` is taken. */
 static struct host_result *make_result(const struct host_frame *frame, const char *cwd,
-                                       struct buffer *stream)
+                                       struct buffer *stream, struct host_text loads)
 {
     struct host_result *self = xcalloc(1, sizeof *self);
     struct slice trace;
@@ -93,7 +105,9 @@ static struct host_result *make_result(const struct host_frame *frame, const cha
         host_text_release(&self->out);
         self->out = host_text_of(buffer_slice(stream));
     }
-    self->json = annotated(frame, cwd, &self->out);
+    self->skill_loads =
+        loads.p ? loads : host_frame_raw(frame, "skill_sidecar_loads"); /* of older loaders */
+    self->json = annotated(frame, self);
     return self;
 }
 
@@ -101,9 +115,10 @@ void host_result_destroy(struct host_result **self_p)
 {
     if (self_p && *self_p) {
         struct host_result *self = *self_p;
-        struct host_text *const texts[] = {
-            &self->json,       &self->id,     &self->out,        &self->err,   &self->error,
-            &self->error_call, &self->guards, &self->files_read, &self->usage, &self->cwd};
+        struct host_text *const texts[] = {&self->json,   &self->id,         &self->out,
+                                           &self->err,    &self->error,      &self->error_call,
+                                           &self->guards, &self->files_read, &self->usage,
+                                           &self->cwd,    &self->skill_loads};
 
         for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
             host_text_release(texts[i]);
@@ -118,6 +133,16 @@ static void kill_host(void *arg)
     host_kill(arg);
 }
 
+static struct host_text end_skills(struct host *self)
+{
+    struct host_text loads;
+
+    (void)pthread_mutex_lock(&self->lock);
+    loads = host_skills_end_cell(&self->skills);
+    (void)pthread_mutex_unlock(&self->lock);
+    return loads;
+}
+
 /* With the turn and a worker. */
 static int run(struct host *self, const struct host_cell *cell, const char *id,
                struct host_result **ret_result, struct host_error *reterr)
@@ -126,6 +151,7 @@ static int run(struct host *self, const struct host_cell *cell, const char *id,
         .type = HOST_FRAME_RESPONSE, .id = id, .cell = cell, .stream = BUFFER_INIT};
     struct buffer line = BUFFER_INIT;
     struct host_deadline deadline;
+    struct host_text loads;
     struct host_frame frame;
     int r = host_deadline_start(&deadline, cell->limit_ms, kill_host, self);
 
@@ -139,8 +165,11 @@ static int run(struct host *self, const struct host_cell *cell, const char *id,
     if (r == 0) {
         r = host_await(self, &wait, &frame, reterr);
     }
+    loads = end_skills(self);
     if (r == 0) {
-        *ret_result = make_result(&frame, self->cwd, &wait.stream);
+        *ret_result = make_result(&frame, self->cwd, &wait.stream, loads);
+    } else {
+        host_text_release(&loads);
     }
     if (host_deadline_stop(&deadline) && r < 0) {
         r = host_error_set(reterr, HOST_EDEADLINE, 0,

@@ -18,6 +18,7 @@ static const char *const types[HOST_FRAME_TYPES] = {
     [HOST_FRAME_LOG] = "log",
     [HOST_FRAME_RESPONSE] = "response",
     [HOST_FRAME_VARIABLES_RESPONSE] = "variables_response",
+    [HOST_FRAME_SKILL_LOAD] = "skill_sidecar_load",
 };
 
 /* Python's names of numbers, and as long a number that RFC 8259 has too. */

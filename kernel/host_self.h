@@ -14,6 +14,7 @@
 #include "kernel/host.h"
 #include "kernel/host_frame.h"
 #include "kernel/host_record.h"
+#include "kernel/host_skills.h"
 
 enum {
     HOST_LINE_LIMIT = 26000000,
@@ -42,6 +43,7 @@ struct host {
     unsigned long cells;                      /* automatic ids so far */
     size_t stale_chunks;
     struct host_record record; /* logs and calls */
+    struct host_skills skills; /* what this worker's skill loaders have run */
     char *last_stderr;         /* of a worker whose transport is closed; NULL: none */
     size_t last_stderr_n;
 };
