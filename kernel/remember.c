@@ -387,7 +387,8 @@ void remember_answer(struct kernel *kernel, struct origin *origin, struct histor
     wait->origin = origin_ref(origin);
     wait->query = *query;
     wait->ask = self->asks;
-    wait->timer = zloop_timer(kernel->loop, REMEMBER_ANSWER_MS, 1, on_late, wait);
+    wait->timer = zloop_timer(kernel->loop, self->keeper ? REMEMBER_ANSWER_MS : REMEMBER_PLACE_MS,
+                              1, on_late, wait);
     while (*last) {
         last = &(*last)->next;
     }

@@ -25,6 +25,7 @@ struct origin;
 
 enum {
     REMEMBER_ANSWER_MS = 2000, /* then a request is answered from memory alone */
+    REMEMBER_PLACE_MS = 15000, /* the same while Python starts and reads the profile */
     REMEMBER_END_MS = 1000,    /* how long the kernel's end waits for the disk */
 };
 
