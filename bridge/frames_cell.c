@@ -273,13 +273,6 @@ static void py_disarm(void)
     }
 }
 
-static int py_send(PyObject *response)
-{
-    int error = response != NULL ? py_frame_write(response) : -1;
-    Py_XDECREF(response);
-    return error;
-}
-
 static int py_respond(const struct run *self, PyObject *description, bool interrupted)
 {
     PyObject *facts = py_try_hook(FRAMES_AFTER_CELL, "facts unavailable", NULL, NULL);
@@ -372,15 +365,4 @@ int py_frames_cell_run(PyObject *code, PyObject *id, PyObject *origin)
     Py_XDECREF(run.problem);
     Py_XDECREF(run.files_read);
     return error;
-}
-
-int py_frames_cell_refuse(PyObject *id, PyObject *why)
-{
-    return why != NULL
-               ? py_send(Py_BuildValue("{s:s,s:O,s:s,s:s,s:O,s:O,s:{s:O,s:O},s:{},s:[],s:{}}",
-                                       "type", "response", "id", id, "stdout", "", "stderr", "",
-                                       "error", why, "interrupted", Py_False, "trace",
-                                       "error_lineno", Py_None, "error_call", Py_None, "guards",
-                                       "files_read", "usage"))
-               : -1;
 }

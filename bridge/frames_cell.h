@@ -36,7 +36,4 @@ void py_frames_cell_arm(void);
  */
 int py_frames_cell_run(PyObject *code, PyObject *id, PyObject *origin);
 
-/* A response without a cell: why there was none, a new str or NULL with an exception. -> 0, -1. */
-int py_frames_cell_refuse(PyObject *id, PyObject *why);
-
 #endif

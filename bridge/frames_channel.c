@@ -124,11 +124,12 @@ static int py_park(const char *name)
     return PyList_Append(parked_b, before_b);
 }
 
+/* Objects that close nothing: what goes wrong with one must not cost us the descriptor. */
 static int py_publish(struct way *self)
 {
     if (py_park(self->object) != 0 ||
         py_set(self->object, PyFile_FromFd(self->fd, NULL, self->mode, 1, "utf-8", NULL, "\n",
-                                           /* closefd= */ 1)) != 0) {
+                                           /* closefd= */ 0)) != 0) {
         return -1;
     }
     self->published = true;
@@ -162,7 +163,13 @@ static int py_resolve(struct way *self)
         self->fd = fd;
         return 0;
     }
-    return way_mend(self) ? py_publish(self) : py_lost(self);
+    if (!way_mend(self)) {
+        return py_lost(self);
+    }
+    if (py_publish(self) != 0) {
+        PyErr_Clear(); /* for lack of memory: the next look tries again */
+    }
+    return 0;
 }
 
 /* ---- opening ------------------------------------------------------------------------ */
@@ -225,7 +232,7 @@ int py_channel_open_socket(int fd)
 
 /* ---- reading ------------------------------------------------------------------------- */
 
-/* Cuts the next line out of the buffer. -> false: there is none yet. */
+/* Cuts the next line out of the buffer. NULL, no memory: it stays. -> false: there is none yet. */
 static bool py_cut_line(PyObject **ret_line)
 {
     struct buffer *buffer = &channel.buffer;
@@ -240,6 +247,9 @@ static bool py_cut_line(PyObject **ret_line)
         return false;
     }
     *ret_line = PyBytes_FromStringAndSize((const char *)start, end - start);
+    if (*ret_line == NULL) {
+        return true;
+    }
     channel.taken += (size_t)(end - start) + 1;
     channel.seen = 0;
     if (channel.taken == buffer->n) {
@@ -394,5 +404,8 @@ int py_channel_written(int error)
         (void)PyErr_SetFromErrno(PyExc_OSError);
         return -1;
     }
-    return channel.out.published ? 0 : py_publish(&channel.out);
+    if (!channel.out.published && py_publish(&channel.out) != 0) {
+        PyErr_Clear(); /* as above */
+    }
+    return 0;
 }

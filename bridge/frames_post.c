@@ -13,6 +13,7 @@
 #include "bridge/frames_names.h"
 #include "bridge/gate.h"
 #include "bridge/py_json_read.h"
+#include "bridge/xalloc.h"
 
 /* A line that has come: `object` is NULL unless it is POST_OBJECT. */
 struct piece {
@@ -139,6 +140,10 @@ static struct piece py_parse(PyObject *line)
 {
     gate_hold(); /* a request must not be lost */
     PyObject *object = py_json_read(line);
+    if (object == NULL && PyErr_ExceptionMatches(PyExc_MemoryError) && xalloc_use_reserve()) {
+        PyErr_Clear();
+        object = py_json_read(line);
+    }
     gate_let_go();
     if (object != NULL && PyDict_Check(object)) {
         return (struct piece){POST_OBJECT, object};

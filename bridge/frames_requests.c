@@ -1,0 +1,230 @@
+/*
+ * The requests of `einkorn frames`: see frames_requests.h. Whatever goes wrong
+ * here with one is answered, under its own id and in the type that its sender
+ * waits for; such answers are made as text, of few objects, for there may be no
+ * memory for more. Worker, main thread; owns nothing.
+ */
+
+#include "bridge/frames_requests.h"
+
+#include "bridge/frames_cell.h"
+#include "bridge/frames_channel.h"
+#include "bridge/frames_write.h"
+#include "bridge/json_text.h"
+#include "bridge/py_json.h"
+#include "bridge/variables.h"
+#include "bridge/xalloc.h"
+
+enum { INSPECT_MAX = 500, INSPECT_USUAL = 200 };
+
+/* A member of the request, or what it is where there is none. New; NULL with an exception. */
+static PyObject *py_member(PyObject *request, const char *name, PyObject *otherwise)
+{
+    PyObject *key = PyUnicode_FromString(name);
+    PyObject *value_b = key != NULL ? PyDict_GetItemWithError(request, key) : NULL;
+    Py_XDECREF(key);
+    return value_b != NULL            ? Py_NewRef(value_b)
+           : PyErr_Occurred() == NULL ? Py_XNewRef(otherwise)
+                                      : NULL;
+}
+
+/* The same, where it is a text. */
+static PyObject *py_member_or(PyObject *request, const char *name, const char *otherwise)
+{
+    PyObject *text = PyUnicode_FromString(otherwise);
+    PyObject *value = text != NULL ? py_member(request, name, text) : NULL;
+    Py_XDECREF(text);
+    return value;
+}
+
+/* ---- requests --------------------------------------------------------------------------- */
+
+/* A response without a cell. Of few objects: there may be no memory for more. */
+static int py_refuse(PyObject *id, struct slice why)
+{
+    struct buffer line = BUFFER_INIT;
+    buffer_put_text(&line, "{\"type\":\"response\",\"id\":");
+    int error = py_json_put(&line, id);
+    buffer_put_text(&line, ",\"stdout\":\"\",\"stderr\":\"\",\"error\":");
+    json_put_string(&line, why);
+    buffer_put_text(&line, ",\"interrupted\":false,\"trace\":{\"error_lineno\":null,"
+                           "\"error_call\":null},\"guards\":{},\"files_read\":[],\"usage\":{}}");
+    error = error == 0 ? py_frame_send(&line) : error;
+    buffer_release(&line);
+    return error;
+}
+
+static int py_execute(PyObject *request, PyObject *id)
+{
+    PyObject *code = py_member_or(request, "code", "");
+    PyObject *origin = py_member_or(request, "origin", "agent");
+    int error = -1;
+    if (code != NULL && origin != NULL) {
+        error = PyUnicode_Check(code)
+                    ? py_frames_cell_run(code, id, origin)
+                    : py_refuse(id, slice_of("invalid request: code is not a string"));
+    }
+    Py_XDECREF(code);
+    Py_XDECREF(origin);
+    return error;
+}
+
+static int py_refuse_inspection(PyObject *id, long limit, const char *why)
+{
+    struct buffer line = BUFFER_INIT;
+    buffer_put_text(&line, "{\"type\":\"variables_response\",\"id\":");
+    int error = py_json_put(&line, id);
+    buffer_printf(&line, ",\"variables\":[],\"truncated\":false,\"limit\":%ld,\"error\":\"%s\"}",
+                  limit, why);
+    error = error == 0 ? py_frame_send(&line) : error;
+    buffer_release(&line);
+    return error;
+}
+
+/* -> 1 to INSPECT_MAX; 0: it is not good; -1 with an exception. */
+static long py_limit(PyObject *request)
+{
+    PyObject *usual = PyLong_FromLong(INSPECT_USUAL);
+    PyObject *given = usual != NULL ? py_member(request, "limit", usual) : NULL;
+    long limit = given == NULL ? -1 : PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
+    if (given != NULL) {
+        PyErr_Clear(); /* beyond a long */
+        limit = limit >= 1 && limit <= INSPECT_MAX ? limit : 0;
+    }
+    Py_XDECREF(usual);
+    Py_XDECREF(given);
+    return limit;
+}
+
+static int py_put_inspection(struct buffer *line, PyObject *id, long limit)
+{
+    PyObject *found = py_variables(frames_namespace_b(), limit);
+    PyObject *frame = Py_BuildValue("{s:s,s:O}", "type", "variables_response", "id", id);
+    int error = found != NULL && frame != NULL ? PyDict_Update(frame, found) : -1;
+    error = error == 0 ? py_json_put(line, frame) : error;
+    Py_XDECREF(found);
+    Py_XDECREF(frame);
+    return error == 0 && line->n < FRAME_MAX ? 0 : -1;
+}
+
+static int py_inspect(PyObject *request, PyObject *id)
+{
+    struct buffer line = BUFFER_INIT;
+    long limit = py_limit(request);
+    if (limit == 0) {
+        return py_refuse_inspection(id, 0, "invalid variable inspection limit");
+    }
+    int error = limit > 0 ? py_put_inspection(&line, id, limit) : -1;
+    if (error == 0) {
+        error = py_frame_send(&line);
+    } else {
+        PyErr_Clear();
+        (void)xalloc_use_reserve();
+        error =
+            py_refuse_inspection(id, limit > 0 ? limit : 0, "variable inspection failed closed");
+    }
+    buffer_release(&line);
+    return error;
+}
+
+/* A type that is not here is ignored: an answer that came too late, or another version's. */
+static const struct {
+    const char *type;
+    int (*py_serve)(PyObject *request, PyObject *id);
+} handlers[] = {
+    {"execute", py_execute},
+    {"inspect_variables", py_inspect},
+};
+
+static bool py_is(PyObject *text, const char *wanted)
+{
+    return PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, wanted) == 0;
+}
+
+static int py_dispatch(PyObject *request, PyObject *type, PyObject *id)
+{
+    for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++) {
+        if (py_is(type, handlers[i].type)) {
+            return handlers[i].py_serve(request, id);
+        }
+    }
+    return 0;
+}
+
+/* Of what class it is, and what it says; nothing where that cannot be told. */
+static void py_put_problem(struct buffer *text, PyObject *problem)
+{
+    PyObject *name = PyType_GetName(Py_TYPE(problem));
+    PyObject *said = name != NULL ? PyUnicode_FromFormat(": %U: %S", name, problem) : NULL;
+    struct buffer scratch = BUFFER_INIT;
+    struct slice utf8;
+    if (said != NULL && py_text_utf8(said, &scratch, &utf8) == 0) {
+        buffer_put_slice(text, utf8);
+    }
+    PyErr_Clear();
+    buffer_release(&scratch);
+    Py_XDECREF(name);
+    Py_XDECREF(said);
+}
+
+/*
+ * Something of ours raised: the host must not wait for an answer that never comes. Where there
+ * was no memory even for the exception there is none.
+ */
+static int py_answer_for_failure(PyObject *id)
+{
+    struct buffer why = BUFFER_INIT;
+    PyObject *problem = py_exception_take();
+    buffer_put_text(&why, "einkorn could not serve this request");
+    if (problem == NULL || PyErr_GivenExceptionMatches(problem, PyExc_MemoryError)) {
+        (void)xalloc_use_reserve();
+    }
+    if (problem != NULL) {
+        py_put_problem(&why, problem);
+    }
+    int error = py_refuse(id, buffer_slice(&why));
+    buffer_release(&why);
+    Py_XDECREF(problem);
+    return error;
+}
+
+/* What the answer depends on: its name, and the type that its sender waits for. */
+static PyObject *py_member_surely(PyObject *request, const char *name, const char *otherwise)
+{
+    PyObject *value = py_member_or(request, name, otherwise);
+    if (value == NULL && xalloc_use_reserve()) {
+        PyErr_Clear();
+        value = py_member_or(request, name, otherwise);
+    }
+    return value;
+}
+
+int py_frames_serve(PyObject *request)
+{
+    PyObject *id = py_member_surely(request, "id", "unknown");
+    PyObject *type = id != NULL ? py_member_surely(request, "type", "execute") : NULL;
+    int error = type != NULL ? 0 : -1;
+    if (error == 0 && py_is(type, "shutdown")) {
+        error = 1;
+    } else if (error == 0) {
+        error = py_dispatch(request, type, id);
+    }
+    if (error < 0 && id != NULL && !channel_is_lost()) {
+        error = py_answer_for_failure(id);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(id);
+    return error;
+}
+
+int py_frames_refuse_line(void)
+{
+    struct buffer line = BUFFER_INIT;
+    buffer_put_text(&line,
+                    "{\"type\":\"response\",\"id\":\"unknown\",\"stdout\":\"\","
+                    "\"stderr\":\"\",\"error\":\"invalid JSON request\",\"interrupted\":false,"
+                    "\"trace\":{\"error_lineno\":null,\"error_call\":null},\"usage\":{}}");
+    int error = py_frame_send(&line);
+    buffer_release(&line);
+    return error;
+}
