@@ -19,6 +19,7 @@ import tempfile
 import time
 
 EINKORN = os.environ["EINKORN"]
+PYTHON = os.environ.get("EINKORN_TEST_PYTHON")  # the workers' Python, where a test names none
 # A sanitizer's library has to come first in the process: not so where Python runs itself.
 SANITIZED = b"libasan" in pathlib.Path(EINKORN).read_bytes()
 KEY = "5a" * 32
@@ -75,6 +76,8 @@ class Worker:
         self.stderr_file = tempfile.TemporaryFile()
         self.buffer = b""
         self.calls = 0
+        if PYTHON and "--python" not in arguments and "PATH" not in (env or {}):
+            arguments = [*arguments, "--python", PYTHON]
         if SANITIZED and "--libpython" not in arguments:
             arguments = [*arguments, "--libpython", libpython()]
         standard = subprocess.PIPE if pipes else subprocess.DEVNULL
