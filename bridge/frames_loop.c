@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bridge/api.h"
 #include "bridge/files_read.h"
@@ -141,6 +142,18 @@ static int py_open_channel(void)
     return fd >= 0 ? py_channel_open_socket(fd) : py_channel_open();
 }
 
+/* A cell that ends the process by a fault leaves all Python stacks on stderr, where the host keeps
+ * what came last. */
+static int py_watch_faults(void)
+{
+    PyObject *module = PyImport_ImportModule("faulthandler");
+    PyObject *enabled =
+        module != NULL ? PyObject_CallMethod(module, "enable", "ii", STDERR_FILENO, 1) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(enabled);
+    return enabled != NULL ? 0 : -1;
+}
+
 static int py_start(PyObject *module, const char *library)
 {
     static const struct link_fds no_door = {-1, -1, -1, {-1, -1}, -1};
@@ -149,10 +162,10 @@ static int py_start(PyObject *module, const char *library)
     forked_init(&no_door);
     (void)files_read_init(library); /* without a current directory no file is below it */
     if (py_compat_init() != 0 || py_frames_names_init() != 0 || py_gate_open_single() != 0 ||
-        py_leave_cwd_out() != 0 || py_open_channel() != 0 || py_frames_write_init() != 0 ||
-        py_host_call_init() != 0 || py_frames_stream_init() != 0 || py_replace_api(module) != 0 ||
-        py_frames_half_load(library) != 0 || py_frames_cell_init(mode) != 0 ||
-        py_post_init() != 0) {
+        py_leave_cwd_out() != 0 || py_open_channel() != 0 || py_watch_faults() != 0 ||
+        py_frames_write_init() != 0 || py_host_call_init() != 0 || py_frames_stream_init() != 0 ||
+        py_replace_api(module) != 0 || py_frames_half_load(library) != 0 ||
+        py_frames_cell_init(mode) != 0 || py_post_init() != 0) {
         return -1;
     }
     py_json_read_init(frames_hook_b(FRAMES_SCAN));

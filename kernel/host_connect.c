@@ -132,12 +132,41 @@ static void put_outcome(struct buffer *text, int status)
     }
 }
 
+/* faulthandler ends with the names of all extension modules, hundreds of them, in one line. */
+static size_t without_modules(char *text, size_t n)
+{
+    static const char words[] = "\nExtension modules: ";
+    char *line = memmem(text, n, words, sizeof words - 1);
+    char *end = line ? memchr(line + 1, '\n', n - (size_t)(line + 1 - text)) : NULL;
+
+    if (line && !end) {
+        return (size_t)(line + 1 - text);
+    }
+    if (line) {
+        memmove(line, end, n - (size_t)(end - text));
+        n -= (size_t)(end - line);
+    }
+    return n;
+}
+
+/* What it wrote last. */
+static void put_stderr(struct host *self, struct buffer *text)
+{
+    enum { ROOM = 3000 };
+    char *tail = xmalloc(HOST_STDERR_KEPT);
+    size_t n = self->transport.stderr_tail(self->transport.arg, tail, HOST_STDERR_KEPT);
+
+    n = without_modules(tail, n);
+    if (n > 0) {
+        buffer_put_text(text, "\n");
+        buffer_put(text, tail + (n > ROOM ? n - ROOM : 0), n > ROOM ? ROOM : n);
+    }
+    free(tail);
+}
+
 /* The end of a sentence about a worker that is of no use: why, and what it wrote last. */
 static void put_last_words(struct host *self, int cause, struct buffer *text)
 {
-    enum { ROOM = 3000 };
-    char tail[ROOM];
-    size_t n;
     int status;
     bool ended = self->transport.ended && self->transport.ended(self->transport.arg, &status);
 
@@ -147,12 +176,8 @@ static void put_last_words(struct host *self, int cause, struct buffer *text)
     if (cause != 0 && !(ended && cause == EPIPE)) { /* which says the same again */
         buffer_printf(text, ": %s", strerror(cause));
     }
-    n = self->transport.stderr_tail
-            ? self->transport.stderr_tail(self->transport.arg, tail, sizeof tail)
-            : 0;
-    if (n > 0) {
-        buffer_put_text(text, "\n");
-        buffer_put(text, tail, n);
+    if (self->transport.stderr_tail) {
+        put_stderr(self, text);
     }
     buffer_put_char(text, '\0');
 }

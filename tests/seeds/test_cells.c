@@ -336,3 +336,23 @@ Test(seeds_cells, a_forged_response_ends_no_cell, .timeout = 100)
     seed_expect(&seed, "print('aligned')", "aligned\n");
     seed_end(&seed);
 }
+
+/* The cell's line is what its author has to know. */
+Test(seeds_cells, a_fault_is_told_with_the_stack_of_its_cell, .timeout = 100)
+{
+    struct host_cell cell = {.code = "import ctypes, resource\n"
+                                     "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+                                     "def crash():\n"
+                                     "    ctypes.string_at(0)\n"
+                                     "crash()"};
+    struct host_result *result = NULL;
+    struct seed seed;
+
+    seed_begin(&seed, seed_echo);
+    cr_assert_eq(host_execute(seed.host, &cell, &result, &seed.error), HOST_EDEAD);
+    cr_expect(strstr(seed.error.text, "(signal 11, Segmentation fault)"), "%s", seed.error.text);
+    cr_expect(strstr(seed.error.text, "\"<kernel:1>\", line 4 in crash"), "%s", seed.error.text);
+    cr_assert_eq(host_restart(seed.host, &seed.error), 0);
+    seed_expect(&seed, "print('again')", "again\n");
+    seed_end(&seed);
+}

@@ -238,6 +238,10 @@ Test(host_execute, a_death_is_told_with_its_status_and_last_words)
         {"init; get; chunk half; kill -KILL $$", "died (signal 9, Killed)"},
         {"init; get; printf '{\"type\":\"resp'; exit 0", "died (exit status 0)"},
         {"init; exit 4", "died (exit status 4)"},
+        {"init; get; echo 'File x' >&2; printf '\\nExtension modules: a%05000d\\n' 0 >&2; echo end "
+         ">&2; "
+         "ulimit -c 0; kill -SEGV $$",
+         "died (signal 11, Segmentation fault)\nFile x\n\nend\n"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
