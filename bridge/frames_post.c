@@ -12,6 +12,8 @@
 #include "bridge/frames_channel.h"
 #include "bridge/frames_names.h"
 #include "bridge/gate.h"
+#include "bridge/json_text.h"
+#include "bridge/py_compat.h"
 #include "bridge/py_json_read.h"
 #include "bridge/xalloc.h"
 
@@ -135,6 +137,48 @@ static int py_file(struct waiter *owner, const struct piece *piece)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
+static PyObject *py_text_of(struct slice raw)
+{
+    struct buffer text = BUFFER_INIT;
+    json_string_decode(raw, &text);
+    PyObject *value = py_text_from(buffer_slice(&text));
+    buffer_release(&text);
+    return value;
+}
+
+/*
+ * What a request says in texts, its name, its type and its code among them, read without any
+ * Python: a cell can take ours apart. -> a dict; NULL: it is none, or no memory.
+ */
+static PyObject *py_salvage(PyObject *line)
+{
+    struct slice text = {(const uint8_t *)PyBytes_AsString(line), (size_t)PyBytes_Size(line)};
+    enum json_kind kind;
+    if (json_check(text, JSON_DEPTH_LIMIT, &kind) != 0 || kind != JSON_OBJECT) {
+        return NULL;
+    }
+    PyObject *object = PyDict_New();
+    struct slice name;
+    struct slice raw;
+    int error = object != NULL ? 0 : -1;
+    while (text.n > 0 && *text.p != '{') {
+        text = (struct slice){text.p + 1, text.n - 1};
+    }
+    for (size_t at = 0; error == 0 && json_object_next(text, &at, &name, &raw);) {
+        if (json_kind_of(raw) == JSON_STRING) {
+            PyObject *key = py_text_of(name);
+            PyObject *value = key != NULL ? py_text_of(raw) : NULL;
+            error = value != NULL ? PyDict_SetItem(object, key, value) : -1;
+            Py_XDECREF(key);
+            Py_XDECREF(value);
+        }
+    }
+    if (error != 0) {
+        Py_CLEAR(object);
+    }
+    return object;
+}
+
 /* Whatever is wrong with a line, or with us, its sender has to hear of it. */
 static struct piece py_parse(PyObject *line)
 {
@@ -145,6 +189,10 @@ static struct piece py_parse(PyObject *line)
         object = py_json_read(line);
     }
     gate_let_go();
+    if (object == NULL && !PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear();
+        object = py_salvage(line);
+    }
     if (object != NULL && PyDict_Check(object)) {
         return (struct piece){POST_OBJECT, object};
     }
