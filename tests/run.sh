@@ -5,7 +5,7 @@
 #   sh tests/run.sh PART...     some of: style unit abi seeds install python e2e frames
 #                               clients tools ipython gui shell figures notebooks
 #                               ipykernel nbclient conformance asan fuzz quickstart
-#   sh tests/run.sh --long ...  with tests/e2e/chaos in its long form
+#   sh tests/run.sh --long ...  with the chaos of e2e and frames in its long form
 #
 # Packages that are missing are installed, Python ones into virtual environments
 # below build/. The first part that fails does not stop the others; the last
@@ -91,9 +91,10 @@ part_e2e() {
     build dev && run_pytest dev $long tests/e2e
 }
 
+# shellcheck disable=SC2086 # as above
 part_frames() {
     need_venv build/plot-venv tests/requirements-plot.txt && build dev &&
-        run_pytest dev tests/frames
+        run_pytest dev $long tests/frames
 }
 
 part_clients() {

@@ -17,6 +17,10 @@ collect_ignore = SANITIZED_WITHOUT if SANITIZED else []
 shared = {}  # module name -> Worker
 
 
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="test_17_chaos.py in its long form")
+
+
 def pytest_collection_modifyitems(config, items):
     if SANITIZED:
         other = [item for item in items if item.name in LEAVE_MEMORY]

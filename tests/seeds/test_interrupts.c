@@ -200,3 +200,35 @@ Test(seeds_interrupts, a_refused_limit_leaves_the_worker_aligned, .timeout = 100
     seed_expect(&seed, "print('aligned')", "aligned\n");
     seed_end(&seed);
 }
+
+/*
+ * At any moment of a cell: the request ends with the death, and the next worker is as new.
+ * EINKORN_CHAOS_KILLS: how many; 20 in the suite.
+ */
+Test(seeds_interrupts, kills_at_any_moment_and_restarts, .timeout = 280)
+{
+    static const char *const codes[] = {
+        "while True: print('x' * 1000)",
+        "while True: host._call('ping', [])",
+        "import time\ntime.sleep(600)",
+    };
+    const char *text = getenv("EINKORN_CHAOS_KILLS");
+    long kills = text ? strtol(text, NULL, 10) : 20;
+    unsigned random = 7;
+    struct seed seed;
+
+    seed_begin(&seed, seed_echo);
+    for (long i = 0; i < kills; i++) {
+        struct seed_cell cell = {.seed = NULL};
+
+        seed_cell_begin(&cell, &seed, codes[i % 3]);
+        (void)poll(NULL, 0, (int)(rand_r(&random) % 40));
+        host_kill(seed.host);
+        cr_assert_eq(pthread_join(cell.thread, NULL), 0);
+        cr_assert_eq(cell.r, HOST_EDEAD, "%d %s", cell.r, cell.error.text);
+        cr_assert_eq(host_restart(seed.host, &seed.error), 0, "%s", seed.error.text);
+        seed_expect(&seed, "print('codes' in globals())", "False\n");
+    }
+    cr_expect_eq(host_generation(seed.host), (unsigned)kills);
+    seed_end(&seed);
+}
