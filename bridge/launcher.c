@@ -200,7 +200,7 @@ int main(int argc, char **argv)
     }
     char *python = (char *)(uintptr_t)self.python; /* of our argv; Python only reads it */
     char option[] = "-c";
-    char unbuffered[] = "-uc";
+    char unbuffered[] = "-uPc";
     char code[] = "__import__('_einkorn').run()";
     char *python_argv[] = {python, frames ? unbuffered : option, code, NULL};
     return bytes_main.bytes_main(3, python_argv);

@@ -156,7 +156,7 @@ void launcher_ask(struct launcher *self)
 
 int launcher_exec_stock(const struct launcher *self)
 {
-    (void)execl(self->python, self->python, launcher_is_for_frames(self) ? "-uc" : "-c", entry,
+    (void)execl(self->python, self->python, launcher_is_for_frames(self) ? "-uPc" : "-c", entry,
                 self->runner, self->fds, self->kernel_pid, self->library, self->max_output,
                 self->settings, (char *)NULL);
     return -errno;

@@ -11,7 +11,8 @@ from client import SANITIZED, Worker
 # Of memory a sanitized build says nothing; Python, numpy and ctypes leave some of theirs behind.
 SANITIZED_WITHOUT = ["test_09_memory.py", "test_12_guards.py", "test_13_provenance.py"]
 LEAVE_MEMORY = ("test_what_cannot_be_had_fails_closed_and_the_worker_lives_on",
-                "test_a_thread_that_waits_for_ever_holds_up_only_other_calls")
+                "test_a_thread_that_waits_for_ever_holds_up_only_other_calls",
+                "test_memory_that_threads_take", "test_cells_leave_nothing_behind")
 
 collect_ignore = SANITIZED_WITHOUT if SANITIZED else []
 shared = {}  # module name -> Worker

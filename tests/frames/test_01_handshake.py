@@ -95,7 +95,7 @@ def test_it_survives_interrupts_from_its_first_moment_on(start):
     """As soon as there is Python, long before that is ready."""
     for _ in range(5):
         worker = start(initialize=False)
-        while b"--library" not in (line := command_line(worker)) and b"-uc" not in line:
+        while b"--library" not in (line := command_line(worker)) and b"-uPc" not in line:
             pass
         for _ in range(20):
             worker.interrupt()

@@ -7,8 +7,6 @@ import time
 
 import pytest
 
-from client import SANITIZED
-
 
 @pytest.fixture
 def long(pytestconfig):
@@ -76,7 +74,6 @@ def test_bad_lines_by_the_thousand(start, long):
     worker.alive()
 
 
-@pytest.mark.skipif(SANITIZED, reason="a sanitized process gives no memory back")
 def test_cells_leave_nothing_behind(start, long):
     """Memory and descriptors are as they were after the first fifth."""
     worker = start()

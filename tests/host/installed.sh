@@ -61,6 +61,14 @@ LD_LIBRARY_PATH=$libdir check "agent_host.c, shared" "$work/agent_host" "$python
 # shellcheck disable=SC2046
 build_example $(pkg-config --static --libs einkorn-host | sed 's/-leinkorn-host/-l:libeinkorn-host.a/')
 check "agent_host.c, static" "$work/agent_host" "$python"
+
+# The program of the documentation, as it stands there.
+sed -n '/^```c$/,/^```$/p' "$source/docs/host-library.md" | sed '/^```/d' >"$work/ping.c"
+# shellcheck disable=SC2046
+"$cc" -std=c11 -Wall -Wextra -Werror "$work/ping.c" $(pkg-config --cflags --libs einkorn-host) \
+    -o "$work/ping"
+[ "$(LD_LIBRARY_PATH=$libdir PATH="$work/prefix/bin:$PATH" timeout 60 "$work/ping" </dev/null)" = pong ]
+
 check agent_host.py "$python" "$source/examples/agent_host.py" "$python"
 
 # The header is C++ too, and a program may have names that are ours inside.
