@@ -184,15 +184,17 @@ static struct piece py_parse(PyObject *line)
 {
     gate_hold(); /* a request must not be lost */
     PyObject *object = py_json_read(line);
-    if (object == NULL && PyErr_ExceptionMatches(PyExc_MemoryError) && xalloc_use_reserve()) {
-        PyErr_Clear();
-        object = py_json_read(line);
-    }
-    gate_let_go();
-    if (object == NULL && !PyErr_ExceptionMatches(PyExc_ValueError)) {
+    if (object == NULL) {
+        /* It is none, or a cell has taken the reader apart, or it has no memory, which it may say
+         * by any exception: C knows whether it is one. */
         PyErr_Clear();
         object = py_salvage(line);
     }
+    if (object == NULL && PyErr_Occurred() != NULL && xalloc_use_reserve()) {
+        PyErr_Clear();
+        object = py_salvage(line);
+    }
+    gate_let_go();
     if (object != NULL && PyDict_Check(object)) {
         return (struct piece){POST_OBJECT, object};
     }

@@ -46,7 +46,6 @@ def test_whatever_fails_is_answered(failing):
         outcomes[outcome(failing.finish(cell))] += 1
         outcomes.update(inspections)
         failing.execute("remove_mem_hooks()")
-    assert outcomes["einkorn could not serve this request"] > 0
     assert outcomes["variable inspection failed closed"] > 0
     assert outcomes[""] > 0
     failing.alive()
@@ -55,7 +54,7 @@ def test_whatever_fails_is_answered(failing):
 def test_a_failure_that_lasts_for_a_while_is_answered(failing):
     """So many at once that no frame can be made of Python's objects."""
     for span in (2, 5, 10):
-        for n in range(1, 30):
+        for n in range(1, 8):
             cell = failing.start(f"set_nomemory({n}, {n + span})")
             inspections = inspected(failing, INSPECTIONS)
             next(inspections)
