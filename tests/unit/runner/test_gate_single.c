@@ -136,18 +136,28 @@ Test(gate_single, whatever_stands_there_the_default_comes_back)
     }
 }
 
+/* The signal is blocked until the wait has begun, which it ends. */
 static void *wait_for_it(void *unused)
 {
-    (void)poll(NULL, 0, 20000); /* ends by the signal */
+    const struct timespec long_time = {.tv_sec = 20};
+    sigset_t none;
+    (void)sigemptyset(&none);
+    cr_expect(eq(int, ppoll(NULL, 0, &long_time, &none), -1));
     return unused;
 }
 
 Test(gate_single, another_threads_signal_goes_on_to_the_main_thread)
 {
+    sigset_t interrupt;
+    sigset_t before;
     pthread_t thread;
     begin(1);
     gate_arm();
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)pthread_sigmask(SIG_BLOCK, &interrupt, &before);
     cr_assert(pthread_create(&thread, NULL, wait_for_it, NULL) == 0);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     cr_assert(pthread_kill(thread, SIGINT) == 0);
     (void)pthread_join(thread, NULL);
     cr_expect(py_raises());
