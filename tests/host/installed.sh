@@ -63,6 +63,7 @@ build_example $(pkg-config --static --libs einkorn-host | sed 's/-leinkorn-host/
 check "agent_host.c, static" "$work/agent_host" "$python"
 
 # The program of the documentation, as it stands there.
+# shellcheck disable=SC2016 # the backticks are Markdown's
 sed -n '/^```c$/,/^```$/p' "$source/docs/host-library.md" | sed '/^```/d' >"$work/ping.c"
 # shellcheck disable=SC2046
 "$cc" -std=c11 -Wall -Wextra -Werror "$work/ping.c" $(pkg-config --cflags --libs einkorn-host) \
