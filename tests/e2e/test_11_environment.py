@@ -479,12 +479,13 @@ def test_text_before_the_first_cell_goes_to_the_log(start, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
         "import threading, time\nseen = threading.Event()\ndef speak():\n"
         "    while not seen.wait(0.02): print('from a thread', flush=True)\n"
-        "threading.Thread(target=speak, daemon=True).start()\n")  # fmt: skip
+        "thread = threading.Thread(target=speak, daemon=True)\nthread.start()\n")
     kernel = start(env={"PYTHONPATH": str(tmp_path), "PYTHONVERBOSE": "1"})
     kernel.expect_log(r"einkorn: Python wrote (before the first cell|while it started): .*")
     line = "einkorn: Python wrote before the first cell: from a thread\n"
     wait_for_file(kernel.directory / "stderr", lambda log: line in log)
-    result = kernel.execute("import sitecustomize; sitecustomize.seen.set(); print('here')")
+    result = kernel.execute("import sitecustomize\nsitecustomize.seen.set()\n"
+                            "sitecustomize.thread.join()\nprint('here')")
     assert "here\n" in result.stdout
 
 
