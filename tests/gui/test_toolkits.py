@@ -42,7 +42,9 @@ def often():
         tick(); ticker = window.after(1, again)
     ticker = window.after(1, again)
 def never(): window.after_cancel(ticker)
-def close(): window.destroy()
+def close():
+    window.update_idletasks()  # what Tk itself has put off fails, and is told, without a window
+    window.destroy()
 def is_seen(): return bool(window.winfo_viewable())
 """
 WX = """
