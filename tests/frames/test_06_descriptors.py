@@ -85,7 +85,8 @@ HOSTILE = [
     "import sys\nsys.settrace(lambda *a: 1 / 0)",
     "import sys\nsys.excepthook = sys.displayhook = None",
     "import os\nos.close(2)\nfile = open('/dev/null', 'w')\nassert file.fileno() == 2",
-    "import threading\nfor _ in range(20): threading.Thread(target=lambda: exec('1 / 0')).start()",
+    "import threading\nthreads = [threading.Thread(target=lambda: exec('1 / 0')) for _ in range(20)]\n"
+    "for t in threads: t.start()\nfor t in threads: t.join()",
     "import faulthandler\nfaulthandler.disable()",
     "import atexit\natexit._clear()",
     "import signal\nfor n in range(1, 32):\n    try: signal.signal(n, signal.SIG_IGN)\n    except OSError: pass",

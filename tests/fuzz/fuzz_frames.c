@@ -17,8 +17,10 @@
 #include <unistd.h>
 
 #include "bridge/check.h"
+#include "bridge/frames_names.h"
 #include "bridge/json_text.h"
 #include "bridge/py_compat.h"
+#include "bridge/py_json_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -45,11 +47,11 @@ static void start(void)
     PyObject *code = Py_CompileString(start_code, "<fuzz>", Py_file_input);
     PyObject *done = code != NULL ? PyEval_EvalCode(code, names_b, names_b) : NULL;
     PyObject *module_b = PyDict_GetItemString(names_b, "requests");
-    PyObject *parse = module_b != NULL ? PyObject_GetAttrString(module_b, "parse") : NULL;
-    CHECK(done != NULL && parse != NULL && py_post_init(parse) == 0);
+    PyObject *scan = module_b != NULL ? PyObject_GetAttrString(module_b, "scan") : NULL;
+    CHECK(done != NULL && scan != NULL && py_frames_names_init() == 0 && py_post_init() == 0);
+    py_json_read_init(scan);
     Py_DECREF(code);
     Py_DECREF(done);
-    Py_DECREF(parse);
 }
 
 static void say(const void *p, size_t n)

@@ -25,6 +25,7 @@ class _Context:
 scan = _json.make_scanner(_Context)  # C calls it (bridge/py_json_read.c)
 _encode = None  # what json.dumps(..., ensure_ascii=False) does, from the first call on
 
+
 def call(call_id, method, args, cell_id):
     """Return the text of a ``host_call``; TypeError or ValueError if ``args`` is no JSON.
 
