@@ -178,7 +178,8 @@ run_upstream() {
         (root=$PWD && cd "$2" && PATH="$root/build/ipython-venv/bin:$PATH" \
             PYTHONPATH="$root/tests/upstream" "$root/build/ipython-venv/bin/python" \
             -m pytest -q -p no:cacheprovider -p no:unraisableexception -p on_einkorn \
-            --table "$root/tests/upstream/$1.table" --einkorn "$root/build/dev/bin/einkorn" -o addopts= -o log_cli=false \
+            --table "$root/tests/upstream/$1.table" \
+            --einkorn "$root/build/dev/bin/einkorn" -o addopts= -o log_cli=false \
             -o asyncio_default_fixture_loop_scope=function --timeout "$timeout" -rXf "$3")
 }
 
