@@ -2,6 +2,7 @@
 The two ways into a Python (bridge/launcher_target.c), and what a sanitized build needs for them:
 the sanitizer's library must come before all else, which the stock interpreter has not; and it
 loses memory of its own, so that leaks can only be looked for by the way of the shared library.
+tests/kernelspec and tests/frames use this, too.
 """
 
 import functools
@@ -39,7 +40,7 @@ def preload():
     """The environment of a stock interpreter that a sanitized runner is imported into."""
     linked = subprocess.run(["ldd", EINKORN], text=True, capture_output=True).stdout
     found = re.findall(r"libasan\S* => (\S+)", linked)
-    return {"LD_PRELOAD": found[0], "ASAN_OPTIONS": "detect_leaks=0"} if found else {}
+    return {"LD_PRELOAD": found[0], "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0"} if found else {}
 
 
 def chosen(python):

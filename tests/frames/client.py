@@ -14,14 +14,15 @@ import pathlib
 import select
 import signal
 import subprocess
-import sysconfig
+import sys
 import tempfile
 import time
 
-EINKORN = os.environ["EINKORN"]
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+from ways_in import EINKORN, SANITIZED, library_beside  # noqa: E402
+
 PYTHON = os.environ.get("EINKORN_TEST_PYTHON")  # the workers' Python, where a test names none
-# A sanitizer's library has to come first in the process: not so where Python runs itself.
-SANITIZED = b"libasan" in pathlib.Path(EINKORN).read_bytes()
 KEY = "5a" * 32
 DEADLINE = 30
 MARKER = "\n...(truncated at 1000000 characters)"
@@ -37,14 +38,6 @@ RESPONSE_KEYS = {
     "files_read",
     "usage",
 }
-
-
-def libpython():
-    """The path of this Python's shared library."""
-    name, multiarch = map(sysconfig.get_config_var, ("INSTSONAME", "MULTIARCH"))
-    places = [sysconfig.get_config_var("LIBDIR"), f"/usr/lib/{multiarch}"]
-    [path, *_] = [p for place in places if os.path.isfile(p := os.path.join(place, name))]
-    return path
 
 
 class Timeout(AssertionError):
@@ -79,7 +72,7 @@ class Worker:
         if PYTHON and "--python" not in arguments and "PATH" not in (env or {}):
             arguments = [*arguments, "--python", PYTHON]
         if SANITIZED and "--libpython" not in arguments:
-            arguments = [*arguments, "--libpython", libpython()]
+            arguments = [*arguments, "--libpython", library_beside(sys.executable)]
         standard = subprocess.PIPE if pipes else subprocess.DEVNULL
         self.process = subprocess.Popen(
             [EINKORN, "frames", *arguments],

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from client import KEY, RESPONSE_KEYS, libpython, pong
+from client import KEY, RESPONSE_KEYS, library_beside, pong
 
 
 def test_the_host_shakes_hands_first(start):
@@ -127,7 +127,7 @@ def test_the_python_that_leads_path_is_run(start):
     assert os.path.dirname(result["stdout"].strip()) == directory
 
 
-@pytest.mark.parametrize("library", [[], ["--libpython", libpython()]], ids=["itself", "library"])
+@pytest.mark.parametrize("library", [[], ["--libpython", library_beside(sys.executable)]], ids=["itself", "library"])
 def test_a_python_is_named(start, library):
     arguments = ["--python", sys.executable, *library]
     worker = start(arguments=arguments)

@@ -1,25 +1,15 @@
 """What the tests of the command line share: Pythons that pretend, and copies of our tree."""
 
 import json
-import os
 import pathlib
-import re
 import shutil
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EINKORN = os.environ.get("EINKORN", str(ROOT / "build" / "dev" / "bin" / "einkorn"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+from ways_in import EINKORN, ROOT, preload  # noqa: E402
+
 VERSION = "%d.%d.%d" % sys.version_info[:3]
-
-
-def preload():
-    """A sanitized runner in the stock interpreter needs the sanitizer's library before all else."""
-    linked = subprocess.run(["ldd", EINKORN], text=True, capture_output=True).stdout
-    found = re.findall(r"libasan\S* => (\S+)", linked)
-    return {"LD_PRELOAD": found[0], "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0"} if found else {}
-
-
 FOR_STOCK = preload()
 
 
