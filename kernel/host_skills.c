@@ -168,8 +168,7 @@ static bool is_signed(const struct host_skills *self, struct slice event)
     return good;
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------------ */
 
 /* What fits into `size` with a NUL. -> false: it is no string, or it does not. */
 static bool read_text(struct slice event, const char *key, char *ret_text, size_t size)
@@ -283,8 +282,7 @@ struct host_text host_skills_end_cell(struct host_skills *self)
     return loads;
 }
 
-/* ---- a worker
- * ------------------------------------------------------------------------------------ */
+/* ---- a worker ---------------------------------------------------------------------------- */
 
 static uint8_t value_of(char digit)
 {

@@ -209,8 +209,8 @@ def idle(fd, once=False):
 
     With ``once`` only what is due now is done.
     Returns False at once if there is no loop.  One that has no work may get some from a thread,
-    which is waited for beside ``fd``; with ``once`` it is not.  Never raises for what tasks and callbacks do:
-    that goes to the loop's exception handler.
+    which is waited for beside ``fd``; with ``once`` it is not.  Never raises for what tasks and
+    callbacks do: that goes to the loop's exception handler.
     """
     loop = _loop
     if loop is None or loop.is_closed() or loop.is_running():
