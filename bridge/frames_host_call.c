@@ -46,9 +46,7 @@ int py_host_call_init(void)
 /* What makes an artifact is told which cell does. */
 static bool py_is_of_a_cell(PyObject *method)
 {
-    return PyUnicode_Check(method) &&
-           (PyUnicode_CompareWithASCIIString(method, "save_artifact") == 0 ||
-            PyUnicode_CompareWithASCIIString(method, "materialise_artifact") == 0);
+    return py_text_is(method, "save_artifact") || py_text_is(method, "materialise_artifact");
 }
 
 /* The frame as text, as nearly all can be written. -> false: this one cannot. */
@@ -108,8 +106,7 @@ static int py_read_answer(PyObject *method, PyObject *answer, PyObject **ret_dat
     PyObject *type_b = py_named_b(answer, NAME_TYPE);
     PyObject *error_b = py_named_b(answer, NAME_ERROR);
     PyObject *data_b = py_named_b(answer, NAME_DATA);
-    if (type_b != NULL && PyUnicode_Check(type_b) &&
-        PyUnicode_CompareWithASCIIString(type_b, "host_ack") == 0) {
+    if (py_text_is(type_b, "host_ack")) {
         return 0;
     }
     if (error_b != NULL && error_b != Py_None) {

@@ -11,6 +11,7 @@ static const char *const texts[NAMES] = {
     [NAME_ERROR] = "error",
     [NAME_HOST] = "host",
     [NAME_ID] = "id",
+    [NAME_LIMIT] = "limit",
     [NAME_ORIGIN] = "origin",
     [NAME_PROTOCOL_STDIN] = "_openai4s_protocol_stdin",
     [NAME_PROTOCOL_STDOUT] = "_openai4s_protocol_stdout",

@@ -12,6 +12,7 @@ enum frames_name {
     NAME_ERROR,
     NAME_HOST,
     NAME_ID,
+    NAME_LIMIT,
     NAME_ORIGIN,
     NAME_PROTOCOL_STDIN,
     NAME_PROTOCOL_STDOUT,

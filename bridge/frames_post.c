@@ -87,19 +87,13 @@ static int py_sleep(struct waiter *self)
 
 /* ---- whose is it --------------------------------------------------------------------------- */
 
-static bool py_is(PyObject *object, const char *text)
-{
-    return object != NULL && PyUnicode_Check(object) &&
-           PyUnicode_CompareWithASCIIString(object, text) == 0;
-}
-
 /* What the loop serves, as opposed to an answer. A request may leave its type out. */
 static bool py_is_request(PyObject *object)
 {
     static const char *const types[] = {"execute", "inspect_variables", "shutdown", "initialize"};
     PyObject *type_b = py_named_b(object, NAME_TYPE);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (py_is(type_b, types[i])) {
+        if (py_text_is(type_b, types[i])) {
             return true;
         }
     }
@@ -137,15 +131,6 @@ static int py_file(struct waiter *owner, const struct piece *piece)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-static PyObject *py_text_of(struct slice raw)
-{
-    struct buffer text = BUFFER_INIT;
-    json_string_decode(raw, &text);
-    PyObject *value = py_text_from(buffer_slice(&text));
-    buffer_release(&text);
-    return value;
-}
-
 /*
  * What a request says in texts, its name, its type and its code among them, read without any
  * Python: a cell can take ours apart. -> a dict; NULL: it is none, or no memory.
@@ -154,29 +139,8 @@ static PyObject *py_salvage(PyObject *line)
 {
     struct slice text = {(const uint8_t *)PyBytes_AsString(line), (size_t)PyBytes_Size(line)};
     enum json_kind kind;
-    if (json_check(text, JSON_DEPTH_LIMIT, &kind) != 0 || kind != JSON_OBJECT) {
-        return NULL;
-    }
-    PyObject *object = PyDict_New();
-    struct slice name;
-    struct slice raw;
-    int error = object != NULL ? 0 : -1;
-    while (text.n > 0 && *text.p != '{') {
-        text = (struct slice){text.p + 1, text.n - 1};
-    }
-    for (size_t at = 0; error == 0 && json_object_next(text, &at, &name, &raw);) {
-        if (json_kind_of(raw) == JSON_STRING) {
-            PyObject *key = py_text_of(name);
-            PyObject *value = key != NULL ? py_text_of(raw) : NULL;
-            error = value != NULL ? PyDict_SetItem(object, key, value) : -1;
-            Py_XDECREF(key);
-            Py_XDECREF(value);
-        }
-    }
-    if (error != 0) {
-        Py_CLEAR(object);
-    }
-    return object;
+    bool is_object = json_check(text, JSON_DEPTH_LIMIT, &kind) == 0 && kind == JSON_OBJECT;
+    return is_object ? py_json_texts(text) : NULL;
 }
 
 /* Whatever is wrong with a line, or with us, its sender has to hear of it. */

@@ -9,6 +9,7 @@
 
 #include "bridge/frames_cell.h"
 #include "bridge/frames_channel.h"
+#include "bridge/frames_names.h"
 #include "bridge/frames_write.h"
 #include "bridge/json_text.h"
 #include "bridge/py_json.h"
@@ -17,24 +18,11 @@
 
 enum { INSPECT_MAX = 500, INSPECT_USUAL = 200 };
 
-/* A member of the request, or what it is where there is none. New; NULL with an exception. */
-static PyObject *py_member(PyObject *request, const char *name, PyObject *otherwise)
+/* A member of the request, or that text where there is none. New; NULL with an exception. */
+static PyObject *py_member(PyObject *request, enum frames_name name, const char *otherwise)
 {
-    PyObject *key = PyUnicode_FromString(name);
-    PyObject *value_b = key != NULL ? PyDict_GetItemWithError(request, key) : NULL;
-    Py_XDECREF(key);
-    return value_b != NULL            ? Py_NewRef(value_b)
-           : PyErr_Occurred() == NULL ? Py_XNewRef(otherwise)
-                                      : NULL;
-}
-
-/* The same, where it is a text. */
-static PyObject *py_member_or(PyObject *request, const char *name, const char *otherwise)
-{
-    PyObject *text = PyUnicode_FromString(otherwise);
-    PyObject *value = text != NULL ? py_member(request, name, text) : NULL;
-    Py_XDECREF(text);
-    return value;
+    PyObject *value_b = py_named_b(request, name);
+    return value_b != NULL ? Py_NewRef(value_b) : PyUnicode_FromString(otherwise);
 }
 
 /* ---- requests --------------------------------------------------------------------------- */
@@ -56,8 +44,8 @@ static int py_refuse(PyObject *id, struct slice why)
 
 static int py_execute(PyObject *request, PyObject *id)
 {
-    PyObject *code = py_member_or(request, "code", "");
-    PyObject *origin = py_member_or(request, "origin", "agent");
+    PyObject *code = py_member(request, NAME_CODE, "");
+    PyObject *origin = py_member(request, NAME_ORIGIN, "agent");
     int error = -1;
     if (code != NULL && origin != NULL) {
         error = PyUnicode_Check(code)
@@ -81,19 +69,15 @@ static int py_refuse_inspection(PyObject *id, long limit, const char *why)
     return error;
 }
 
-/* -> 1 to INSPECT_MAX; 0: it is not good; -1 with an exception. */
+/* -> 1 to INSPECT_MAX; 0: it is not good. */
 static long py_limit(PyObject *request)
 {
-    PyObject *usual = PyLong_FromLong(INSPECT_USUAL);
-    PyObject *given = usual != NULL ? py_member(request, "limit", usual) : NULL;
-    long limit = given == NULL ? -1 : PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
-    if (given != NULL) {
-        PyErr_Clear(); /* beyond a long */
-        limit = limit >= 1 && limit <= INSPECT_MAX ? limit : 0;
-    }
-    Py_XDECREF(usual);
-    Py_XDECREF(given);
-    return limit;
+    PyObject *given_b = py_named_b(request, NAME_LIMIT);
+    long limit = given_b == NULL              ? INSPECT_USUAL
+                 : PyLong_CheckExact(given_b) ? PyLong_AsLong(given_b)
+                                              : 0;
+    PyErr_Clear(); /* beyond a long */
+    return limit >= 1 && limit <= INSPECT_MAX ? limit : 0;
 }
 
 static int py_put_inspection(struct buffer *line, PyObject *id, long limit)
@@ -114,14 +98,13 @@ static int py_inspect(PyObject *request, PyObject *id)
     if (limit == 0) {
         return py_refuse_inspection(id, 0, "invalid variable inspection limit");
     }
-    int error = limit > 0 ? py_put_inspection(&line, id, limit) : -1;
+    int error = py_put_inspection(&line, id, limit);
     if (error == 0) {
         error = py_frame_send(&line);
     } else {
         PyErr_Clear();
         (void)xalloc_use_reserve();
-        error =
-            py_refuse_inspection(id, limit > 0 ? limit : 0, "variable inspection failed closed");
+        error = py_refuse_inspection(id, limit, "variable inspection failed closed");
     }
     buffer_release(&line);
     return error;
@@ -136,15 +119,10 @@ static const struct {
     {"inspect_variables", py_inspect},
 };
 
-static bool py_is(PyObject *text, const char *wanted)
-{
-    return PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, wanted) == 0;
-}
-
 static int py_dispatch(PyObject *request, PyObject *type, PyObject *id)
 {
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++) {
-        if (py_is(type, handlers[i].type)) {
+        if (py_text_is(type, handlers[i].type)) {
             return handlers[i].py_serve(request, id);
         }
     }
@@ -189,22 +167,22 @@ static int py_answer_for_failure(PyObject *id)
 }
 
 /* What the answer depends on: its name, and the type that its sender waits for. */
-static PyObject *py_member_surely(PyObject *request, const char *name, const char *otherwise)
+static PyObject *py_member_surely(PyObject *request, enum frames_name name, const char *otherwise)
 {
-    PyObject *value = py_member_or(request, name, otherwise);
+    PyObject *value = py_member(request, name, otherwise);
     if (value == NULL && xalloc_use_reserve()) {
         PyErr_Clear();
-        value = py_member_or(request, name, otherwise);
+        value = py_member(request, name, otherwise);
     }
     return value;
 }
 
 int py_frames_serve(PyObject *request)
 {
-    PyObject *id = py_member_surely(request, "id", "unknown");
-    PyObject *type = id != NULL ? py_member_surely(request, "type", "execute") : NULL;
+    PyObject *id = py_member_surely(request, NAME_ID, "unknown");
+    PyObject *type = id != NULL ? py_member_surely(request, NAME_TYPE, "execute") : NULL;
     int error = type != NULL ? 0 : -1;
-    if (error == 0 && py_is(type, "shutdown")) {
+    if (error == 0 && py_text_is(type, "shutdown")) {
         error = 1;
     } else if (error == 0) {
         error = py_dispatch(request, type, id);

@@ -106,18 +106,12 @@ static PyObject *py_member_b(PyObject *frame, const char *name)
     return PyDict_GetItemString(frame, name);
 }
 
-static bool py_is_text(PyObject *value, const char *text)
-{
-    return value != NULL && PyUnicode_Check(value) &&
-           PyUnicode_CompareWithASCIIString(value, text) == 0;
-}
-
 /* What stands in the frame's place says why, and answers for what the host waits for. */
 static PyObject *py_replacement(PyObject *frame, PyObject *why)
 {
     PyObject *id_b = py_member_b(frame, "id");
     PyObject *interrupted_b = py_member_b(frame, "interrupted");
-    if (!py_is_text(py_member_b(frame, "type"), "response") || id_b == NULL ||
+    if (!py_text_is(py_member_b(frame, "type"), "response") || id_b == NULL ||
         PyObject_IsTrue(id_b) <= 0) {
         return Py_BuildValue("{s:s,s:O}", "type", "log", "msg", why);
     }

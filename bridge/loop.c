@@ -18,42 +18,13 @@
 #include "bridge/json_text.h"
 #include "bridge/port_link.h"
 #include "bridge/py_compat.h"
+#include "bridge/py_json_read.h"
 #include "bridge/xalloc.h"
 
 static uint64_t last_comm; /* number of the last LINK_COMM that was taken up */
 
 /* Parts of a LINK_SHELL request. */
 enum { PART_TYPE, PART_HEADER, PART_METADATA, PART_CONTENT };
-
-static PyObject *py_json_text(struct slice raw)
-{
-    struct buffer text = BUFFER_INIT;
-    json_string_decode(raw, &text);
-    PyObject *result = py_text_from(buffer_slice(&text));
-    buffer_release(&text);
-    return result;
-}
-
-static PyObject *py_expressions(struct slice object)
-{
-    PyObject *dict = PyDict_New();
-    size_t at = 0;
-    struct slice key_text;
-    struct slice value_text;
-    while (dict != NULL && json_object_next(object, &at, &key_text, &value_text)) {
-        if (json_kind_of(value_text) != JSON_STRING) {
-            continue;
-        }
-        PyObject *key = py_json_text(key_text);
-        PyObject *value = key != NULL ? py_json_text(value_text) : NULL;
-        if (value == NULL || PyDict_SetItem(dict, key, value) != 0) {
-            Py_CLEAR(dict);
-        }
-        Py_XDECREF(key);
-        Py_XDECREF(value);
-    }
-    return dict;
-}
 
 static bool flag(struct slice content, const char *name, bool otherwise)
 {
@@ -80,7 +51,7 @@ static int py_execute(const struct link_request *request, struct slice content)
     cell.code = py_json_text(raw);
     if (cell.code != NULL &&
         json_object_get_kind(content, "user_expressions", JSON_OBJECT, &raw) == 0) {
-        cell.expressions = py_expressions(raw);
+        cell.expressions = py_json_texts(raw);
     }
     int error = PyErr_Occurred() == NULL ? py_cell_run(&cell) : -1;
     Py_XDECREF(cell.code);

@@ -140,6 +140,12 @@ int py_text_utf8(PyObject *text, struct buffer *buffer, struct slice *ret_utf8)
     return 0;
 }
 
+bool py_text_is(PyObject *value, const char *ascii)
+{
+    return value != NULL && PyUnicode_Check(value) &&
+           PyUnicode_CompareWithASCIIString(value, ascii) == 0;
+}
+
 PyObject *py_text_from(struct slice utf8)
 {
     return PyUnicode_DecodeUTF8((const char *)utf8.p, (Py_ssize_t)utf8.n, "surrogatepass");

@@ -11,6 +11,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdbool.h>
+
 #include "bridge/buffer.h"
 
 /* Finds the symbols. -> 0, -1 with an exception. */
@@ -29,6 +31,9 @@ PyObject *py_exception_take(void);
  * the str, or into the buffer where there were surrogates. -> 0, -1.
  */
 int py_text_utf8(PyObject *text, struct buffer *buffer, struct slice *ret_utf8);
+
+/* Whether a value (NULL: there is none) is a str, and that text. */
+bool py_text_is(PyObject *value, const char *ascii);
 
 /* UTF-8 in which surrogates may stand ("surrogatepass") as a str. */
 PyObject *py_text_from(struct slice utf8);

@@ -12,7 +12,7 @@
 
 #include "bridge/json_text.h"
 
-static int py_put_text(struct buffer *buffer, PyObject *text)
+int py_json_put_text(struct buffer *buffer, PyObject *text)
 {
     struct buffer scratch = BUFFER_INIT;
     struct slice utf8;
@@ -27,7 +27,7 @@ static int py_put_text(struct buffer *buffer, PyObject *text)
 static int py_put_str_of(struct buffer *buffer, PyObject *value)
 {
     PyObject *text = PyObject_Str(value);
-    int error = text != NULL ? py_put_text(buffer, text) : -1;
+    int error = text != NULL ? py_json_put_text(buffer, text) : -1;
     Py_XDECREF(text);
     return error;
 }
@@ -60,7 +60,7 @@ static int py_put_big(struct buffer *buffer, PyObject *value)
     if (digits == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
         PyErr_Clear();
         digits = PyNumber_ToBase(value, 16);
-        int error = digits != NULL ? py_put_text(buffer, digits) : -1;
+        int error = digits != NULL ? py_json_put_text(buffer, digits) : -1;
         Py_XDECREF(digits);
         return error;
     }
@@ -119,7 +119,7 @@ static int py_put_key(struct buffer *buffer, PyObject *key)
         buffer_put_char(buffer, '"');
         return 0;
     }
-    return PyUnicode_Check(key) ? py_put_text(buffer, key) : py_put_str_of(buffer, key);
+    return PyUnicode_Check(key) ? py_json_put_text(buffer, key) : py_put_str_of(buffer, key);
 }
 
 static int py_put_member(struct buffer *buffer, PyObject *key, PyObject *value, bool first)
@@ -283,7 +283,7 @@ int py_json_put(struct buffer *buffer, PyObject *value)
         bool (*py_is)(PyObject *value);
         int (*py_put)(struct buffer *buffer, PyObject *value);
     } kinds[] = {
-        {py_is_text, py_put_text},         {py_is_constant, py_put_constant},
+        {py_is_text, py_json_put_text},    {py_is_constant, py_put_constant},
         {py_is_dict, py_put_dict},         {py_is_sequence, py_put_iterable},
         {py_is_int, py_put_int},           {py_is_float, py_put_float},
         {py_is_bytes, py_put_bytes},       {py_is_mapping, py_put_mapping},

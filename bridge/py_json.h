@@ -17,4 +17,7 @@
  */
 int py_json_put(struct buffer *buffer, PyObject *value);
 
+/* The same for a str, which runs nobody's code. */
+int py_json_put_text(struct buffer *buffer, PyObject *text);
+
 #endif

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-#include "bridge/json_text.h"
-#include "bridge/py_compat.h"
+#include "bridge/py_json.h"
 
 enum { DEPTH_MAX = 50 }; /* what is nested deeper, or in itself, is json's to judge */
 
@@ -14,14 +13,7 @@ static bool py_put(struct buffer *buffer, PyObject *value, int depth);
 static bool py_put_text(struct buffer *buffer, PyObject *text, int depth)
 {
     (void)depth;
-    struct buffer scratch = BUFFER_INIT;
-    struct slice utf8;
-    int error = py_text_utf8(text, &scratch, &utf8);
-    if (error == 0) {
-        json_put_string(buffer, utf8);
-    }
-    buffer_release(&scratch);
-    return error == 0;
+    return py_json_put_text(buffer, text) == 0;
 }
 
 static bool py_put_int(struct buffer *buffer, PyObject *value, int depth)

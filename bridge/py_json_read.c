@@ -2,7 +2,7 @@
 
 #include "bridge/py_json_read.h"
 
-#include "bridge/py_compat.h"
+#include "bridge/json_text.h"
 
 static PyObject *scan;
 static PyObject *start; /* 0 */
@@ -59,4 +59,34 @@ PyObject *py_json_read(PyObject *line)
     PyObject *value = text != NULL ? py_scan(text) : NULL;
     Py_XDECREF(text);
     return value;
+}
+
+PyObject *py_json_text(struct slice raw)
+{
+    struct buffer text = BUFFER_INIT;
+    json_string_decode(raw, &text);
+    PyObject *result = py_text_from(buffer_slice(&text));
+    buffer_release(&text);
+    return result;
+}
+
+PyObject *py_json_texts(struct slice object)
+{
+    PyObject *dict = PyDict_New();
+    size_t at = 0;
+    struct slice key_text;
+    struct slice value_text;
+    while (dict != NULL && json_object_next(object, &at, &key_text, &value_text)) {
+        if (json_kind_of(value_text) != JSON_STRING) {
+            continue;
+        }
+        PyObject *key = py_json_text(key_text);
+        PyObject *value = key != NULL ? py_json_text(value_text) : NULL;
+        if (value == NULL || PyDict_SetItem(dict, key, value) != 0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    return dict;
 }
