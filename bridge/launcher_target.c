@@ -1,8 +1,8 @@
 /*
  * What the launcher must know of its target, and the way in for a Python that is
  * in its own executable: it runs itself and imports the runner from its file.
- * Such a Python may have a shared library beside it all the same (Debian's,
- * conda's), which is slower by a sixth, position-independent as it has to be.
+ * Such a Python may have a shared library beside it all the same, as Debian's has;
+ * that is slower by a sixth, position-independent as it has to be.
  * Both speak to that Python in Python, in one expression each, so nothing of it
  * is left in __main__. Worker process, before Python.
  */
