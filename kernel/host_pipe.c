@@ -319,7 +319,6 @@ static int start(struct pipe_worker *self, const struct host_pipe_options *optio
                         .environment = options->environment,
                         .directory = options->cwd,
                         .stdio = {pipes[0][0], pipes[1][1], pipes[2][1]},
-                        .own_session = true,
                         .close_others = true};
     int r = spawn_process(&how, &self->pid, &self->pidfd);
 

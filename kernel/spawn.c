@@ -6,6 +6,11 @@
  * Dispositions and masks are set here because an ignored signal survives every
  * exec: a host that a shell started in the background ignores SIGINT, and so
  * would the worker, for good.
+ *
+ * The worker has a session of its own, and with it a group. It has no terminal that
+ * could stop it, and Linux, where it shares processors out by session (autogroup),
+ * does not count what cells use as the kernel's: half as many answers on control
+ * have to wait for a turn while a cell floods.
  */
 
 #include "kernel/spawn.h"
@@ -23,18 +28,16 @@
 static void set_attributes(posix_spawnattr_t *attributes, const struct spawn *how)
 {
     sigset_t all, blocked;
-    short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+    short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID;
 
     (void)sigfillset(&all);
     (void)sigemptyset(&blocked);
     if (how->hold_sigint) {
         (void)sigaddset(&blocked, SIGINT);
     }
-    flags |= how->own_session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
     CHECK(posix_spawnattr_init(attributes) == 0);
     CHECK(posix_spawnattr_setsigdefault(attributes, &all) == 0);
     CHECK(posix_spawnattr_setsigmask(attributes, &blocked) == 0);
-    CHECK(posix_spawnattr_setpgroup(attributes, 0) == 0);
     CHECK(posix_spawnattr_setflags(attributes, flags) == 0);
 }
 

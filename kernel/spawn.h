@@ -15,12 +15,11 @@ struct spawn {
     const char *directory; /* NULL: ours */
     int stdio[3];          /* become its fds 0, 1, 2; stdio[0] -1: /dev/null. Above 2. */
     bool close_others;     /* no other fd of ours is open in it, not even one without CLOEXEC */
-    bool own_session;      /* else a process group of its own in our session */
     bool hold_sigint;      /* it starts with SIGINT blocked, and unblocks it when it can take one */
 };
 
 /*
- * Leader of its own group, every signal at its default and, but for SIGINT,
+ * Leader of its own session and group, every signal at its default and, but for SIGINT,
  * unblocked. The pidfd is readable when it has ended. -> 0, -errno.
  */
 int spawn_process(const struct spawn *how, pid_t *ret_pid, int *ret_pidfd);

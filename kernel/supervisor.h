@@ -31,7 +31,7 @@ struct supervisor {
 };
 
 /*
- * Starts the worker at the other end of `door`: leader of its own process
+ * Starts the worker at the other end of `door`: leader of its own session and
  * group, SIGINT blocked, other signals at their defaults, fd 0 from /dev/null.
  * Takes fds and stdio: they are closed here in any case. -> 0, -errno.
  */

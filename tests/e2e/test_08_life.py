@@ -425,6 +425,12 @@ def test_stderr_that_is_closed_or_full_stops_nothing(start):
         kernel.stop()
 
 
+def test_python_leads_a_session_of_its_own(kernel):
+    """It has no terminal that stops it, and what it computes does not count as the kernel's."""
+    assert kernel.run("import os\nprint(os.getpid() == os.getpgid(0) == os.getsid(0))") == [
+        ("stdout", "True\n")]
+
+
 def test_no_descriptor_of_ours_reaches_children(kernel):
     """Every fd of ours is CLOEXEC, 0, 1, 2 aside."""
     assert kernel.run("import subprocess\nprint(subprocess.run(['ls', '/proc/self/fd'], "
