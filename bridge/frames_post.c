@@ -9,6 +9,8 @@
 
 #include "bridge/frames_post.h"
 
+#include <time.h>
+
 #include "bridge/frames_channel.h"
 #include "bridge/frames_names.h"
 #include "bridge/gate.h"
@@ -16,6 +18,9 @@
 #include "bridge/py_compat.h"
 #include "bridge/py_json_read.h"
 #include "bridge/xalloc.h"
+
+/* How often memory for a request is waited for, and how long each time. */
+enum { PAUSES = 20, PAUSE_NS = 10000000 };
 
 /* A line that has come: `object` is NULL unless it is POST_OBJECT. */
 struct piece {
@@ -143,6 +148,17 @@ static PyObject *py_salvage(PyObject *line)
     return is_object ? py_json_texts(text) : NULL;
 }
 
+/* Other threads may give memory back meanwhile. */
+static void py_wait_for_memory(void)
+{
+    const struct timespec pause = {0, PAUSE_NS};
+    if (!xalloc_use_reserve()) {
+        PyThreadState *state = PyEval_SaveThread();
+        (void)nanosleep(&pause, NULL);
+        PyEval_RestoreThread(state);
+    }
+}
+
 /* Whatever is wrong with a line, or with us, its sender has to hear of it. */
 static struct piece py_parse(PyObject *line)
 {
@@ -154,8 +170,9 @@ static struct piece py_parse(PyObject *line)
         PyErr_Clear();
         object = py_salvage(line);
     }
-    if (object == NULL && PyErr_Occurred() != NULL && xalloc_use_reserve()) {
+    for (int i = 0; i < PAUSES && object == NULL && PyErr_Occurred() != NULL; i++) {
         PyErr_Clear();
+        py_wait_for_memory();
         object = py_salvage(line);
     }
     gate_let_go();

@@ -53,7 +53,7 @@ def test_whatever_fails_is_answered(failing):
 
 def test_a_failure_that_lasts_for_a_while_is_answered(failing):
     """So many at once that no frame can be made of Python's objects."""
-    for span in (2, 5, 10):
+    for span in (2, 5, 10, 15):
         for n in range(1, 8):
             cell = failing.start(f"set_nomemory({n}, {n + span})")
             inspections = inspected(failing, INSPECTIONS)
