@@ -169,12 +169,12 @@ static PyObject *py_history(PyObject *self, PyObject *args)
 
 static PyObject *py_watch_facts(PyObject *self, PyObject *args)
 {
-    PyObject *before_b = NULL;
-    PyObject *after_b = NULL;
+    PyObject *figures_b = NULL;
+    PyObject *report_b = NULL;
     PyObject *library_b = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOU:watch_facts", &before_b, &after_b, &library_b) ||
-        py_facts_watch(before_b, after_b, library_b) != 0) {
+    if (!PyArg_ParseTuple(args, "OOU:watch_facts", &figures_b, &report_b, &library_b) ||
+        py_facts_watch(figures_b, report_b, library_b) != 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -224,7 +224,7 @@ PyMethodDef api_session_methods[] = {
      "nothing is written before it was told the place; 'place', file, 'outputs' or '', which "
      "end that (no file: none); 'source', what IPython made of the code of this cell."},
     {"watch_facts", py_watch_facts, METH_VARARGS,
-     "watch_facts(before, after, library, /)\n--\n\nHas the replies of cells tell what "
+     "watch_facts(figures, report, library, /)\n--\n\nHas the replies of cells tell what "
      "they read and what they left changed: see bridge/facts.h."},
     {"begin_reads", py_begin_reads, METH_O,
      "begin_reads(file, /)\n--\n\nFrom now on the files are noted, if facts are watched, that code "

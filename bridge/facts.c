@@ -1,41 +1,38 @@
-/* Facts of Jupyter cells: see facts.h. Worker, main thread; owns the callables. */
+/* Facts of Jupyter cells: see facts.h. Worker, main thread; owns nothing. */
 
 #include "bridge/facts.h"
 
+#include <stdbool.h>
+
 #include "bridge/audit.h"
 #include "bridge/files_read.h"
+#include "bridge/guards.h"
 #include "bridge/py_json.h"
 
-static struct {
-    PyObject *before; /* NULL: usage only */
-    PyObject *after;
-} facts;
+static bool all_are_told; /* else usage only */
 
-int py_facts_watch(PyObject *before, PyObject *after, PyObject *library)
+int py_facts_watch(PyObject *figures, PyObject *report, PyObject *library)
 {
     const char *directory = PyUnicode_AsUTF8AndSize(library, NULL);
-    if (directory == NULL || py_audit_install() != 0) {
+    if (directory == NULL || py_audit_install() != 0 || py_guards_init(figures, report) != 0) {
         return -1;
     }
     (void)files_read_init(directory); /* without a current directory no file is below it */
-    facts.before = Py_NewRef(before);
-    facts.after = Py_NewRef(after);
+    all_are_told = true;
     return 0;
 }
 
 void py_facts_begin(struct usage_mark *ret_begin)
 {
-    if (facts.before != NULL) {
-        PyObject *done = PyObject_CallNoArgs(facts.before);
-        Py_XDECREF(done);
+    if (all_are_told && py_guards_begin() != 0) {
         PyErr_Clear();
     }
-    usage_begin(facts.before != NULL ? USAGE_PEAK_OF_CELL : USAGE_PEAK_OF_PROCESS, ret_begin);
+    usage_begin(all_are_told ? USAGE_PEAK_OF_CELL : USAGE_PEAK_OF_PROCESS, ret_begin);
 }
 
 void py_facts_run(PyObject *file)
 {
-    if (facts.before != NULL) {
+    if (all_are_told) {
         py_files_read_begin(file);
     }
 }
@@ -58,9 +55,9 @@ void py_facts_put(const struct usage_mark *begin, struct buffer *json)
     usage_end(begin, &used);
     buffer_put_text(json, "{\"usage\":");
     usage_put(&used, json);
-    if (facts.before != NULL) {
+    if (all_are_told) {
         py_put_member(json, "files_read", py_files_read_end());
-        py_put_member(json, "guards", PyObject_CallNoArgs(facts.after));
+        py_put_member(json, "guards", py_guards_end());
     }
     buffer_put_char(json, '}');
 }

@@ -15,10 +15,10 @@
 #include "bridge/buffer.h"
 
 /*
- * From now on all of it is told. Callables of the Python half: before() and after() are
- * the guards', `library` is the half's directory (str). -> 0, -1 with an exception.
+ * From now on all of it is told. The callables are the guards' (guards.h), `library` is the
+ * half's directory (str). -> 0, -1 with an exception.
  */
-int py_facts_watch(PyObject *before, PyObject *after, PyObject *library);
+int py_facts_watch(PyObject *figures, PyObject *report, PyObject *library);
 
 /* A cell begins. Leaves no exception. */
 void py_facts_begin(struct usage_mark *ret_begin);

@@ -22,6 +22,7 @@
 #include "bridge/frames_stream.h"
 #include "bridge/frames_write.h"
 #include "bridge/gate.h"
+#include "bridge/guards.h"
 #include "bridge/py_compat.h"
 #include "bridge/usage.h"
 #include "bridge/xalloc.h"
@@ -29,6 +30,7 @@
 static struct {
     PyObject *namespace;
     PyObject *mode;
+    PyObject *no_problem; /* the description of none */
     bool has_host;
     PyObject *id;
     PyObject *origin;
@@ -65,10 +67,13 @@ int py_frames_cell_init(const char *mode)
 {
     cells.namespace = py_namespace_new();
     cells.mode = PyUnicode_DecodeFSDefault(mode);
+    cells.no_problem = PyTuple_Pack(3, Py_None, Py_None, Py_None);
     cells.has_host = strcmp(mode, "jupyter") != 0;
     cells.id = Py_NewRef(Py_None);
     cells.origin = Py_NewRef(Py_None);
-    return cells.namespace != NULL && cells.mode != NULL ? py_frames_code_init() : -1;
+    return cells.namespace != NULL && cells.mode != NULL && cells.no_problem != NULL
+               ? py_frames_code_init()
+               : -1;
 }
 
 PyObject *frames_namespace_b(void)
@@ -118,6 +123,16 @@ void py_frames_cell_arm(void)
     Py_XDECREF(problem);
 }
 
+/* Takes the exception: what has failed is not the cell's. */
+static void py_log_failure(const char *what)
+{
+    PyObject *problem = py_exception_take();
+    if (py_frame_log("%s: %S", what, problem) != 0) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(problem);
+}
+
 /* A hook whose failure is not the cell's: its text goes to the log. -> what it returned, or NULL.
  */
 static PyObject *py_try_hook(enum frames_hook hook, const char *what, PyObject *first,
@@ -125,11 +140,7 @@ static PyObject *py_try_hook(enum frames_hook hook, const char *what, PyObject *
 {
     PyObject *value = PyObject_CallFunctionObjArgs(frames_hook_b(hook), first, second, NULL);
     if (value == NULL) {
-        PyObject *problem = py_exception_take();
-        if (py_frame_log("%s: %S", what, problem) != 0) {
-            PyErr_Clear();
-        }
-        Py_XDECREF(problem);
+        py_log_failure(what);
     }
     return value;
 }
@@ -138,6 +149,17 @@ static void py_do_hook(enum frames_hook hook, const char *what, PyObject *first,
 {
     PyObject *value = py_try_hook(hook, what, first, second);
     Py_XDECREF(value);
+}
+
+/* What cannot be looked at must not run. */
+static int py_recover_if_asked(void)
+{
+    if (!py_text_is(cells.origin, "sidecar_recovery")) {
+        return 0;
+    }
+    PyObject *done = PyObject_CallNoArgs(frames_hook_b(FRAMES_RECOVER));
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
 }
 
 static int py_prepare(struct run *self)
@@ -157,7 +179,7 @@ static int py_prepare(struct run *self)
     }
     self->out = py_frames_stream_new(cells.id);
     self->err = py_frames_stream_new(NULL);
-    return self->out != NULL && self->err != NULL ? 0 : -1;
+    return self->out != NULL && self->err != NULL ? py_recover_if_asked() : -1;
 }
 
 /* ---- user code -------------------------------------------------------------------------- */
@@ -237,7 +259,7 @@ static PyObject *py_describe_shortly(PyObject *problem)
 static PyObject *py_describe(const struct run *self, bool *ret_interrupted)
 {
     if (self->problem == NULL) {
-        return Py_BuildValue("(OOO)", Py_None, Py_None, Py_None);
+        return Py_NewRef(cells.no_problem);
     }
     if (PyErr_GivenExceptionMatches(self->problem, PyExc_MemoryError)) {
         (void)xalloc_use_reserve(); /* what filled the memory may live on in the namespace */
@@ -275,6 +297,10 @@ static void py_disarm(void)
 
 static int py_respond(const struct run *self, PyObject *description, bool interrupted)
 {
+    PyObject *guards = py_guards_end();
+    if (guards == NULL) {
+        py_log_failure("guards unavailable");
+    }
     PyObject *facts = py_try_hook(FRAMES_AFTER_CELL, "facts unavailable", NULL, NULL);
     const struct response response = {
         .id = cells.id,
@@ -284,9 +310,11 @@ static int py_respond(const struct run *self, PyObject *description, bool interr
         .interrupted = interrupted,
         .files_read = self->files_read,
         .used = self->used,
+        .guards = guards,
         .facts = facts,
     };
     int error = py_response_send(&response);
+    Py_XDECREF(guards);
     Py_XDECREF(facts);
     return error;
 }
@@ -303,7 +331,9 @@ static void py_end_if_child(const struct run *self)
 static void py_run_within(struct run *self)
 {
     struct usage_mark begin;
-    py_do_hook(FRAMES_BEFORE_CELL, "facts unavailable", self->file, NULL);
+    if (py_guards_begin() != 0) {
+        py_log_failure("guards unavailable");
+    }
     usage_begin(USAGE_PEAK_OF_CELL, &begin);
     py_files_read_begin(self->file);
     py_run_code(self);

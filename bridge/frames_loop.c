@@ -25,6 +25,7 @@
 #include "bridge/frames_stream.h"
 #include "bridge/frames_write.h"
 #include "bridge/gate.h"
+#include "bridge/guards.h"
 #include "bridge/link.h"
 #include "bridge/py_compat.h"
 #include "bridge/py_json_read.h"
@@ -165,6 +166,7 @@ static int py_start(PyObject *module, const char *library)
         py_leave_cwd_out() != 0 || py_open_channel() != 0 || py_watch_faults() != 0 ||
         py_frames_write_init() != 0 || py_host_call_init() != 0 || py_frames_stream_init() != 0 ||
         py_replace_api(module) != 0 || py_frames_half_load(library) != 0 ||
+        py_guards_init(frames_hook_b(FRAMES_FIGURES), frames_hook_b(FRAMES_REPORT_CHANGES)) != 0 ||
         py_frames_cell_init(mode) != 0 || py_post_init() != 0) {
         return -1;
     }

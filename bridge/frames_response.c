@@ -38,7 +38,15 @@ static int py_put_text_of(struct buffer *line, const char *name, PyObject *strea
     return error;
 }
 
-/* What the hook says beside, "guards" first. */
+static int py_put_guards(struct buffer *line, PyObject *guards)
+{
+    if (guards == NULL) {
+        buffer_put_text(line, ",\"guards\":{}");
+        return 0;
+    }
+    return py_put_member(line, "guards", guards);
+}
+
 static int py_put_facts(struct buffer *line, PyObject *facts)
 {
     Py_ssize_t at = 0;
@@ -46,7 +54,6 @@ static int py_put_facts(struct buffer *line, PyObject *facts)
     PyObject *value_b = NULL;
     int error = 0;
     if (facts == NULL || !PyDict_Check(facts)) {
-        buffer_put_text(line, ",\"guards\":{}");
         return 0;
     }
     while (error == 0 && PyDict_Next(facts, &at, &key_b, &value_b)) {
@@ -81,7 +88,8 @@ static int py_put_response(struct buffer *line, const struct response *self)
     }
     buffer_put_text(line, ",\"usage\":");
     usage_put(&self->used, line);
-    if (error != 0 || py_put_facts(line, self->facts) != 0) {
+    if (error != 0 || py_put_guards(line, self->guards) != 0 ||
+        py_put_facts(line, self->facts) != 0) {
         return -1;
     }
     buffer_put_char(line, '}');

@@ -18,7 +18,8 @@ struct response {
     bool interrupted;
     PyObject *files_read; /* list, or NULL */
     struct usage used;
-    PyObject *facts; /* what stands beside, a dict with "guards" among it, or NULL */
+    PyObject *guards; /* dict, or NULL */
+    PyObject *facts;  /* what stands beside: dict, or NULL */
 };
 
 /* -> 0, -1 with an exception: the host cannot be written to. */

@@ -175,6 +175,12 @@ static PyObject *py_close(PyObject *self, PyObject *unused)
     return py_flush(self, unused);
 }
 
+/* In place of IOBase's, which asks whether it is closed and closes it: nothing is left to do. */
+static void py_finalize(PyObject *self)
+{
+    (void)self;
+}
+
 static PyMethodDef methods[] = {
     {"write", py_write, METH_O, NULL},
     {"flush", py_flush, METH_NOARGS, NULL},
@@ -201,6 +207,7 @@ static int py_make_type(PyObject *base)
     static PyType_Slot slots[] = {
         {Py_tp_methods, methods},
         {Py_tp_members, members},
+        {Py_tp_finalize, (void *)py_finalize},
         {0, NULL},
     };
     types.base_size = py_size_of(base);

@@ -208,3 +208,22 @@ def test_a_recovery_runs_all_the_same(start, tmp_path):
     assert result["stdout"] == "2\n"
     assert result["error"].endswith("ValueError: own\n") and "own" in result["error"]
     assert worker.execute("open('new', 'w').close()")["error"] is None
+
+
+def test_a_recovery_that_cannot_be_watched_does_not_run(worker):
+    worker.execute("import _einkorn\nlisten, _einkorn.listen = _einkorn.listen, None")
+    result = worker.execute("print('ran')", origin="sidecar_recovery")
+    assert result["error"].startswith("einkorn could not serve this request: TypeError: ")
+    assert result["stdout"] == "" and result.chunks == []
+    worker.execute("_einkorn.listen = listen")
+    assert worker.execute("print('ran')", origin="sidecar_recovery")["stdout"] == "ran\n"
+
+
+def test_what_a_cell_does_to_the_environment_takes_no_watch_off_a_recovery(worker):
+    spoilt = worker.execute(
+        "import os\nclass Environ:\n    @property\n    def _data(self): raise ValueError('no data')\n"
+        "real, os.environ = os.environ, Environ()"
+    )
+    assert spoilt["error"] is None and spoilt.logs == ["guards unavailable: no data"]
+    result = worker.execute("open('/etc/passwd')", origin="sidecar_recovery")
+    assert REFUSED in result["error"] and result.logs == ["guards unavailable: no data"] * 2

@@ -70,7 +70,7 @@ def _watch_facts():
     from .frames import guards
 
     library = os.path.dirname(os.path.dirname(__file__))
-    _einkorn.watch_facts(guards.before_cell, guards.after_cell, library)
+    _einkorn.watch_facts(guards.figures, guards.report, library)
 
 
 def _on_inspect(module):

@@ -1,66 +1,41 @@
-"""What a cell leaves changed in the process: reported, never reverted.
+"""What a cell has left changed in the process, in words: see bridge/guards.c, which finds out.
 
-Environment, the filters of ``warnings``, and pyplot's figures.  Nothing is imported for that:
-a process that has not loaded pyplot has no figures.  ``OPENAI4S_GUARDS_OFF=1`` turns it off, from
-the next look on.
+A look is (environment, filters, figures): a dict of bytes, a list, and the sorted numbers of
+pyplot's figures, None where pyplot is not loaded.
 """
 
 import os
-import sys
 
-import _warnings
+from _operator import is_  # `operator` may not be loaded, and `id` is an audit event
 
 MAX_CHARACTERS = 40_000  # names and values of all changed variables; what is over is left out
 MAX_VALUE = 1_000  # of one of them
 
-_before = None  # what there was when the cell began: (environment, filters, figures)
+
+def figures(managers):
+    """Return the numbers of the figures that matplotlib._pylab_helpers has, oldest first."""
+    try:
+        return sorted(managers.Gcf.figs)
+    except Exception:  # not there, or not yet
+        return []
 
 
-def before_cell():
-    """Remember how things stand."""
-    global _before
-    environment = _environment()
-    _before = None if _off(environment) else (dict(environment), list(_filters()), _figures())
-
-
-def after_cell():
-    """Return what the cell has changed; {} if nothing, or nobody wants to know."""
-    global _before
-    before, _before = _before, None
-    environment = _environment()
-    if before is None or _off(environment):
-        return {}
-    filters, figures = _filters(), _figures()
-    same_filters = list(map(id, before[1])) == list(map(id, filters))
-    if before[0] == environment and same_filters and before[2] == figures:
-        return {}  # as nearly always
-    return _report(before, dict(environment), same_filters, figures)
-
-
-def _report(before, environment, same_filters, figures):
-    isolation, report = {}, {}
-    if before[0] != environment:
-        isolation["environ"] = _environment_changes(before[0], environment)
-    if not same_filters:
+def report(before, now):
+    """Return what differs between two looks; {} where nothing does."""
+    isolation, told = {}, {}
+    if before[0] != now[0]:
+        isolation["environ"] = _environment_changes(before[0], now[0])
+    if len(before[1]) != len(now[1]) or not all(map(is_, before[1], now[1])):
         isolation["warnings_filters"] = "mutated"
-    if before[2] != figures:
-        report["matplotlib"] = {
-            "leaked": [number for number in figures if number not in before[2]],
-            "closed": [number for number in before[2] if number not in figures],
+    old, new = before[2] or [], now[2] or []
+    if old != new:
+        told["matplotlib"] = {
+            "leaked": [number for number in new if number not in old],
+            "closed": [number for number in old if number not in new],
         }
     if isolation:
-        report["isolation"] = isolation
-    return report
-
-
-def _environment():
-    """Return the dict behind the environment, of bytes: decoding all of it takes longer."""
-    found = getattr(getattr(os, "environ", None), "_data", None)
-    return found if type(found) is dict else {}  # a cell may have put something else there
-
-
-def _off(environment):
-    return environment.get(b"OPENAI4S_GUARDS_OFF") == b"1"
+        told["isolation"] = isolation
+    return told
 
 
 def _environment_changes(before, now):
@@ -83,23 +58,3 @@ def _environment_changes(before, now):
 
 def _cut(value):
     return value if len(value) <= MAX_VALUE else value[: MAX_VALUE - 1] + "…"
-
-
-def _filters():
-    """Return the list that is in force, which is C's until ``warnings`` is imported.
-
-    It is compared by identity: filters hold classes, whose ``==`` may be a cell's.
-    """
-    found = getattr(sys.modules.get("warnings", _warnings), "filters", None)
-    return found if type(found) is list else []
-
-
-def _figures():
-    """Return the numbers of pyplot's figures, oldest first."""
-    managers = sys.modules.get("matplotlib._pylab_helpers")
-    if managers is None:
-        return []
-    try:
-        return sorted(managers.Gcf.figs)
-    except Exception:  # not there, or not yet
-        return []

@@ -8,9 +8,8 @@ request is refused.  Those that other modules of this package fill:
 initialize(key)               32 bytes, once, before the first cell: arm the audit hooks
 install_host(namespace, mode) put ``host`` and ``openai4s`` there; called before a cell as long as
                               there is no ``host``, and never in the mode "jupyter"
-before_cell(file)             the last thing before a cell's code is compiled as ``file``
-after_cell()                  when it is over; returns what the response says beside: "guards"
-                              (dict), and more keys if there is more
+recover()                     before a cell of the origin "sidecar_recovery"
+after_cell()                  when a cell is over; returns what the response says beside (dict)
 
 They find the cell by ``_einkorn.cell_id()`` and ``_einkorn.cell_origin()``, the namespace in
 ``NAMESPACE``, the mode in ``MODE``; they call the host by ``_einkorn.host_call(method, args)``.
@@ -24,14 +23,16 @@ from . import dlopen, guards, lineage, requests, skills, sources
 
 __all__ = [
     "after_cell",
-    "before_cell",
     "begin",
     "call",
     "describe",
+    "figures",
     "finish",
     "handshake",
     "install_host",
+    "recover",
     "report",
+    "report_changes",
     "scan",
     "start",
 ]
@@ -41,6 +42,9 @@ MODE = "repl"  # OPENAI4S_KERNEL_MODE as it was when the process began
 
 scan = requests.scan
 call = requests.call
+figures = guards.figures
+report_changes = guards.report
+recover = skills.recover
 
 
 def start(namespace, mode):
@@ -101,16 +105,10 @@ def install_host(namespace, mode):
     host_install.install(namespace, mode)
 
 
-def before_cell(file):
-    """Begin to gather the facts of a cell."""
-    guards.before_cell()
-    skills.before_cell()
-
-
 def after_cell():
-    """Return the facts of the cell that is over."""
+    """Return what the response says beside of the cell that is over."""
     lineage.flush()
-    return {"guards": guards.after_cell(), **skills.after_cell(NAMESPACE)}
+    return skills.after_cell(NAMESPACE)
 
 
 def begin(file, code):

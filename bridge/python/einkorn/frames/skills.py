@@ -147,12 +147,6 @@ def _canonical(event):
 # ---- cells ------------------------------------------------------------------------------------
 
 
-def before_cell():
-    """Begin a cell: whether its files and code are looked at depends on its origin."""
-    if _einkorn.cell_origin() == "sidecar_recovery":
-        _recover(True)
-
-
 def after_cell(namespace):
     """Return what the response says beside: {} or the events of the list in ``namespace``.
 
@@ -162,7 +156,7 @@ def after_cell(namespace):
         return {}  # as nearly always
     _pending.clear()
     if _recovering:
-        _recover(False)
+        _look(False)
     events = _new_events(namespace)
     return {"skill_sidecar_loads": events} if events else {}
 
@@ -197,7 +191,12 @@ def _trust():
     _trusted = tuple({os.path.realpath(root) for root in roots if root})
 
 
-def _recover(on):
+def recover():
+    """Have files and code looked at until the end of the cell."""
+    _look(True)
+
+
+def _look(on):
     global _recovering
     _recovering = on
     _einkorn.listen("open", _check if on else None)
