@@ -113,30 +113,45 @@ static int py_is_off(PyObject *environment)
     return PyObject_RichCompareBool(value_b, guards.name[ON], Py_EQ);
 }
 
-/* The module of that name, if it is loaded. Borrowed; NULL without an exception. */
-static PyObject *py_loaded_b(int name)
+/* The module of that name, if it is loaded, else the other one. New. */
+static PyObject *py_loaded(int name, PyObject *otherwise)
 {
     PyObject *module_b = PyDict_GetItemWithError(guards.modules, guards.name[name]);
     PyErr_Clear();
-    return module_b;
+    return Py_NewRef(module_b != NULL ? module_b : otherwise);
 }
 
-static int py_look_at_rest(struct look *self, PyObject *environment)
+/* -> list, new; NULL with an exception. */
+static PyObject *py_filters(void)
 {
-    PyObject *warnings_b = py_loaded_b(WARNINGS);
-    PyObject *pyplot_b = py_loaded_b(PYPLOT);
-    if (py_attribute(warnings_b != NULL ? warnings_b : guards.c_warnings, FILTERS,
-                     &self->filters) != 0) {
-        return -1;
+    PyObject *module = py_loaded(WARNINGS, guards.c_warnings);
+    PyObject *filters = NULL;
+    int error = py_attribute(module, FILTERS, &filters);
+    Py_DECREF(module);
+    if (error == 0 && (filters == NULL || !PyList_CheckExact(filters))) {
+        Py_XDECREF(filters);
+        filters = PyList_New(0);
     }
-    if (self->filters == NULL || !PyList_CheckExact(self->filters)) {
-        Py_XDECREF(self->filters);
-        self->filters = PyList_New(0);
-    }
+    return filters;
+}
+
+/* -> list, or None: no pyplot. New; NULL with an exception. */
+static PyObject *py_figures(void)
+{
+    PyObject *module = py_loaded(PYPLOT, Py_None);
+    PyObject *figures = module == Py_None
+                            ? Py_NewRef(Py_None)
+                            : PyObject_CallFunctionObjArgs(guards.figures, module, NULL);
+    Py_DECREF(module);
+    return figures;
+}
+
+static int py_look_at_all(struct look *self, PyObject *environment)
+{
     self->environment = environment != NULL ? Py_NewRef(environment) : PyDict_New();
-    self->figures = pyplot_b != NULL ? PyObject_CallFunctionObjArgs(guards.figures, pyplot_b, NULL)
-                                     : Py_NewRef(Py_None);
-    return self->environment != NULL && self->filters != NULL && self->figures != NULL ? 0 : -1;
+    self->filters = self->environment != NULL ? py_filters() : NULL;
+    self->figures = self->filters != NULL ? py_figures() : NULL;
+    return self->figures != NULL ? 0 : -1;
 }
 
 /* At the things themselves, which change. -> 0, -1 with an exception. */
@@ -146,7 +161,7 @@ static int py_look(struct look *ret_look)
     PyObject *environment = NULL;
     int error = py_environment(&environment);
     int off = error == 0 ? py_is_off(environment) : -1;
-    error = off == 0 ? py_look_at_rest(&look, environment) : off < 0 ? -1 : 0;
+    error = off == 0 ? py_look_at_all(&look, environment) : off < 0 ? -1 : 0;
     Py_XDECREF(environment);
     if (error == 0) {
         *ret_look = look;
