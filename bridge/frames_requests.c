@@ -32,7 +32,7 @@ static int py_refuse(PyObject *id, struct slice why)
 {
     struct buffer line = BUFFER_INIT;
     buffer_put_text(&line, "{\"type\":\"response\",\"id\":");
-    int error = py_json_put(&line, id);
+    int error = py_frame_put(&line, id);
     buffer_put_text(&line, ",\"stdout\":\"\",\"stderr\":\"\",\"error\":");
     json_put_string(&line, why);
     buffer_put_text(&line, ",\"interrupted\":false,\"trace\":{\"error_lineno\":null,"
@@ -61,7 +61,7 @@ static int py_refuse_inspection(PyObject *id, long limit, const char *why)
 {
     struct buffer line = BUFFER_INIT;
     buffer_put_text(&line, "{\"type\":\"variables_response\",\"id\":");
-    int error = py_json_put(&line, id);
+    int error = py_frame_put(&line, id);
     buffer_printf(&line, ",\"variables\":[],\"truncated\":false,\"limit\":%ld,\"error\":\"%s\"}",
                   limit, why);
     error = error == 0 ? py_frame_send(&line) : error;

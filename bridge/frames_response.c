@@ -27,7 +27,7 @@ static int py_put_member(struct buffer *line, const char *name, PyObject *value)
     buffer_put_text(line, ",\"");
     buffer_put_text(line, name);
     buffer_put_text(line, "\":");
-    return value != NULL ? py_json_put(line, value) : -1;
+    return value != NULL ? py_frame_put(line, value) : -1;
 }
 
 static int py_put_text_of(struct buffer *line, const char *name, PyObject *stream)

@@ -20,6 +20,7 @@
 #include "bridge/json_text.h"
 #include "bridge/py_compat.h"
 #include "bridge/py_json.h"
+#include "bridge/py_json_plain.h"
 
 enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 1000000 }; /* a second */
 
@@ -83,6 +84,11 @@ static int write_locked(const struct buffer *line)
     return error;
 }
 
+int py_frame_put(struct buffer *line, PyObject *value)
+{
+    return py_json_plain_put(line, value) ? 0 : py_json_put(line, value);
+}
+
 int py_frame_send(struct buffer *line)
 {
     if (forked_is_child()) {
@@ -141,8 +147,8 @@ static PyObject *py_too_big(PyObject *frame)
 
 static PyObject *py_not_json(PyObject *frame)
 {
-    PyObject *problem = py_exception_take();
-    PyObject *class = PyType_GetName(Py_TYPE(problem));
+    PyObject *problem = py_exception_take(); /* NULL: there was no memory even for that */
+    PyObject *class = problem != NULL ? PyType_GetName(Py_TYPE(problem)) : NULL;
     PyObject *type = py_type_shown(frame);
     PyObject *why =
         class != NULL && type != NULL
@@ -158,7 +164,7 @@ static int py_replace(PyObject *frame, PyObject *why, struct buffer *line)
 {
     PyObject *replacement = why != NULL ? py_replacement(frame, why) : NULL;
     buffer_clear(line);
-    int error = replacement != NULL ? py_json_put(line, replacement) : -1;
+    int error = replacement != NULL ? py_frame_put(line, replacement) : -1;
     Py_XDECREF(replacement);
     Py_XDECREF(why);
     return error;
@@ -178,7 +184,7 @@ static int py_send_or_replace(PyObject *frame, int error, struct buffer *line)
 int py_frame_write(PyObject *frame)
 {
     struct buffer line = BUFFER_INIT;
-    int error = py_json_put(&line, frame);
+    int error = py_frame_put(&line, frame);
     error = py_send_or_replace(frame, error, &line);
     buffer_release(&line);
     return error;
@@ -212,10 +218,10 @@ int py_frame_say(PyObject *cell_id, PyObject *text)
 {
     struct buffer line = BUFFER_INIT;
     buffer_put_text(&line, "{\"type\":\"stdout_chunk\",\"id\":");
-    int error = py_json_put(&line, cell_id);
+    int error = py_frame_put(&line, cell_id);
     buffer_put_text(&line, ",\"text\":");
     if (error == 0) {
-        error = py_json_put(&line, text);
+        error = py_frame_put(&line, text);
     }
     buffer_put_char(&line, '}');
     if (error == 0) {

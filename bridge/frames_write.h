@@ -28,10 +28,16 @@ enum {
 int py_frames_write_init(void);
 
 /*
- * A dict as a frame; lone surrogates are U+FFFD, floats that are no numbers null. One of
- * more than FRAME_MAX bytes, or that cannot be written as JSON, is replaced: a `response`
- * keeps type and id, anything else becomes a `log`. Nothing happens in a forked child.
- * -> 0, -1 with an exception: the host cannot be written to.
+ * Appends what a frame says somewhere: plain values as Python's json writes them, so that a
+ * host reads the same numbers (NaN, Infinity), but lone surrogates as U+FFFD; others by
+ * py_json_put. -> 0, -1 with an exception.
+ */
+int py_frame_put(struct buffer *line, PyObject *value);
+
+/*
+ * A dict as a frame. One of more than FRAME_MAX bytes, or that cannot be written as JSON, is
+ * replaced: a `response` keeps type and id, anything else becomes a `log`. Nothing happens in a
+ * forked child. -> 0, -1 with an exception: the host cannot be written to.
  */
 int py_frame_write(PyObject *frame);
 

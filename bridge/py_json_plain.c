@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "bridge/py_compat.h"
 #include "bridge/py_json.h"
 
 enum { DEPTH_MAX = 50 }; /* what is nested deeper, or in itself, is json's to judge */
@@ -16,6 +17,21 @@ static bool py_put_text(struct buffer *buffer, PyObject *text, int depth)
     return py_json_put_text(buffer, text) == 0;
 }
 
+/* -> false: more digits than Python writes. */
+static bool py_put_digits(struct buffer *buffer, PyObject *value)
+{
+    struct buffer scratch = BUFFER_INIT;
+    struct slice digits;
+    PyObject *text = PyObject_Repr(value);
+    bool has_text = text != NULL && py_text_utf8(text, &scratch, &digits) == 0;
+    if (has_text) {
+        buffer_put_slice(buffer, digits);
+    }
+    buffer_release(&scratch);
+    Py_XDECREF(text);
+    return has_text;
+}
+
 static bool py_put_int(struct buffer *buffer, PyObject *value, int depth)
 {
     (void)depth;
@@ -23,16 +39,26 @@ static bool py_put_int(struct buffer *buffer, PyObject *value, int depth)
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow == 0) {
         buffer_put_number(buffer, number);
+        return true;
     }
-    return overflow == 0;
+    return py_put_digits(buffer, value);
+}
+
+/* As Python's json writes and reads them. */
+static const char *not_finite(double number)
+{
+    return isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
 }
 
 static bool py_put_float(struct buffer *buffer, PyObject *value, int depth)
 {
     (void)depth;
     double number = PyFloat_AsDouble(value);
-    char *text =
-        isfinite(number) ? PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, NULL) : NULL;
+    if (!isfinite(number)) {
+        buffer_put_text(buffer, not_finite(number));
+        return true;
+    }
+    char *text = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
     if (text != NULL) {
         buffer_put_text(buffer, text);
     }

@@ -12,7 +12,7 @@ static const char loader[] =
     "    data = source.encode()\n"
     "    sys.audit('openai4s.skill_sidecar_loaded',\n"
     "              {'event': 'sidecar_loaded', 'name': 'n\xc3\xa9\\x01\"\\U0001f600', 'list': [1, "
-    "2.5, None, {'b': {}, 'a': -1e300}],\n"
+    "2.5, None, {'b': {}, 'a': -1e300}, float('nan'), 10 ** 30],\n"
     "               'sha256': hashlib.sha256(data).hexdigest(), 'source_b64': "
     "base64.b64encode(data).decode()})\n"
     "sys.audit('openai4s.skill_loader_register', load.__code__)";
@@ -33,17 +33,18 @@ Test(seeds_skills, what_a_loader_has_run_comes_with_the_result, .timeout = 100)
 {
     struct host_result *result;
     struct seed seed;
-    json_t *list;
+    const char *first;
 
     begin(&seed);
     result = seed_run(&seed, "load('x = 1')\nload('y = 2')");
     cr_assert_null(result->error.p, "%s", result->error.p);
     cr_assert(result->skill_loads.p);
-    list = json_loads(result->skill_loads.p, 0, NULL);
-    cr_expect_eq(json_array_size(list), 2, "%s", result->skill_loads.p);
-    cr_expect_str_eq(json_string_value(json_object_get(json_array_get(list, 1), "source_b64")),
-                     "eSA9IDI=");
-    json_decref(list);
+    /* with numbers that only Python's JSON has: jansson could not read it */
+    first = strstr(result->skill_loads.p, "eCA9IDE=");
+    cr_assert(first, "%s", result->skill_loads.p);
+    cr_expect(strstr(first, "eSA9IDI="), "%s", result->skill_loads.p);
+    cr_expect(strstr(first, "NaN"), "%s", result->skill_loads.p);
+    cr_expect_null(strstr(result->skill_loads.p, "invalid_sidecar_event"));
     cr_expect(strstr(result->json.p, "\"skill_sidecar_loads\":["));
     cr_expect(host_is_recoverable(seed.host));
     host_result_destroy(&result);

@@ -31,10 +31,12 @@ Test(frames_write, a_dict_is_one_line)
         const char *line;
     } rows[] = {
         {"{}", "{}\n"},
-        {"{'type': 'log', 'msg': 'a\\nb'}", "{\"type\":\"log\",\"msg\":\"a\\nb\"}\n"},
-        {"{'a': [1, 2.5, None, True, {'b': ()}]}", "{\"a\":[1,2.5,null,true,{\"b\":[]}]}\n"},
-        {"{'a': 'ä\U0001f600\\ud800'}", "{\"a\":\"ä\U0001f600\uFFFD\"}\n"},
-        {"{'a': float('nan')}", "{\"a\":null}\n"},
+        {"{'type': 'log', 'msg': 'a\\nb'}", "{\"type\": \"log\", \"msg\": \"a\\nb\"}\n"},
+        {"{'a': [1, 2.5, None, True, {'b': ()}]}", "{\"a\": [1, 2.5, null, true, {\"b\": []}]}\n"},
+        {"{'a': 'ä\U0001f600\\ud800'}", "{\"a\": \"ä\U0001f600\uFFFD\"}\n"},
+        {"{'a': float('nan')}", "{\"a\": NaN}\n"},
+        {"{'a': [float('inf'), -float('inf'), 10 ** 30]}",
+         "{\"a\": [Infinity, -Infinity, 1000000000000000000000000000000]}\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         PyObject *frame = py_eval(rows[i].frame);
@@ -51,22 +53,24 @@ Test(frames_write, what_is_too_large_or_no_json_is_replaced)
         const char *line;
     } rows[] = {
         {"{'type': 'stdout_chunk', 'id': 'c', 'text': 'x' * 20_000_000}",
-         "{\"type\":\"log\",\"msg\":\"kernel dropped an oversized 'stdout_chunk' frame "
+         "{\"type\": \"log\", \"msg\": \"kernel dropped an oversized 'stdout_chunk' frame "
          "(>20000000 bytes)\"}\n"},
         {"{'type': 'response', 'id': 'c', 'stdout': 'x' * 20_000_000, 'interrupted': True}",
-         "{\"type\":\"response\",\"id\":\"c\",\"stdout\":\"\",\"stderr\":\"\",\"error\":\"kernel "
-         "dropped an oversized 'response' frame (>20000000 bytes)\",\"interrupted\":true}\n"},
+         "{\"type\": \"response\", \"id\": \"c\", \"stdout\": \"\", \"stderr\": \"\", \"error\": "
+         "\"kernel dropped an oversized 'response' frame (>20000000 bytes)\", "
+         "\"interrupted\": true}\n"},
         {"{'type': 'response', 'id': '', 'stdout': 'x' * 20_000_000}",
-         "{\"type\":\"log\",\"msg\":\"kernel dropped an oversized 'response' frame "
+         "{\"type\": \"log\", \"msg\": \"kernel dropped an oversized 'response' frame "
          "(>20000000 bytes)\"}\n"},
         {"{'text': 'x' * 20_000_000}",
-         "{\"type\":\"log\",\"msg\":\"kernel dropped an oversized 'unknown' frame "
+         "{\"type\": \"log\", \"msg\": \"kernel dropped an oversized 'unknown' frame "
          "(>20000000 bytes)\"}\n"},
         {"{'type': 'response', 'id': 5, 'a': (lambda a: a.append(a) or a)([])}",
-         "{\"type\":\"response\",\"id\":5,\"stdout\":\"\",\"stderr\":\"\",\"error\":\"kernel "
-         "dropped a 'response' frame that is no JSON (RecursionError)\",\"interrupted\":false}\n"},
+         "{\"type\": \"response\", \"id\": 5, \"stdout\": \"\", \"stderr\": \"\", \"error\": "
+         "\"kernel dropped a 'response' frame that is no JSON (RecursionError)\", "
+         "\"interrupted\": false}\n"},
         {"{'type': 'log', 'a': type('S', (), {'__str__': lambda self: 1 / 0})()}",
-         "{\"type\":\"log\",\"msg\":\"kernel dropped a 'log' frame that is no JSON "
+         "{\"type\": \"log\", \"msg\": \"kernel dropped a 'log' frame that is no JSON "
          "(ZeroDivisionError)\"}\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -81,7 +85,7 @@ Test(frames_write, what_is_too_large_or_no_json_is_replaced)
 /* The cap itself, to the byte; the host reads it in a child, for a pipe holds less. */
 Test(frames_write, a_frame_of_just_the_cap_is_sent)
 {
-    static const char before[] = "{\"t\":\"";
+    static const char before[] = "{\"t\": \"";
     for (int over = 0; over < 2; over++) {
         PyObject *frame = PyDict_New();
         size_t n = FRAME_MAX - sizeof before - 2 + (size_t)over; /* with quote, brace, newline */
@@ -189,9 +193,10 @@ Test(frames_write, arming_that_fails_is_announced)
                       "thread = threading.Thread(target=arm)\n"
                       "thread.start()\n"
                       "thread.join()\n"));
-    expect_heard("{\"type\":\"log\",\"msg\":\"SIGINT could not be armed for this cell (ValueError: "
-                 "signal only works in main thread of the main interpreter); it cannot be "
-                 "interrupted and only the watchdog can end it\"}\n");
+    expect_heard(
+        "{\"type\": \"log\", \"msg\": \"SIGINT could not be armed for this cell (ValueError: "
+        "signal only works in main thread of the main interpreter); it cannot be "
+        "interrupted and only the watchdog can end it\"}\n");
 }
 
 Test(frames_write, arming_that_works_is_not)
