@@ -138,7 +138,10 @@ static PyObject *py_wait(PyObject *call_id, PyObject *method)
             PyErr_SetString(PyExc_RuntimeError, "host channel closed during host_call");
             return NULL;
         }
-        if (answer != NULL && py_has_id(answer, call_id)) {
+        if (kind == POST_UNREAD) {
+            (void)PyErr_NoMemory();
+            done = -1;
+        } else if (answer != NULL && py_has_id(answer, call_id)) {
             done = py_read_answer(method, answer, &data);
         } else if (++discarded > DISCARD_MAX) {
             PyErr_Format(PyExc_RuntimeError,

@@ -80,7 +80,9 @@ static int py_loop(void)
             return kind < 0 ? -1 : 0;
         }
         xalloc_reserve();
-        error = kind == POST_OBJECT ? py_frames_serve(request) : py_frames_refuse_line();
+        error = kind == POST_OBJECT   ? py_frames_serve(request)
+                : kind == POST_UNREAD ? py_frames_refuse_unread(request)
+                                      : py_frames_refuse_line();
         Py_XDECREF(request);
     }
     return error > 0 ? 0 : -1;

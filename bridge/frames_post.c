@@ -22,7 +22,7 @@
 /* How often memory for a request is waited for, and how long each time. */
 enum { PAUSES = 20, PAUSE_NS = 10000000 };
 
-/* A line that has come: `object` is NULL unless it is POST_OBJECT. */
+/* A line that has come: `object` is NULL unless it is POST_OBJECT or POST_UNREAD. */
 struct piece {
     int kind;
     PyObject *object;
@@ -113,10 +113,28 @@ static bool py_is_answer(PyObject *object)
     return same == 0;
 }
 
+static struct slice line_text(PyObject *line)
+{
+    return (struct slice){(const uint8_t *)PyBytes_AsString(line), (size_t)PyBytes_Size(line)};
+}
+
+/* The same of a line that could not be read. */
+static bool py_line_is_answer(PyObject *line)
+{
+    struct slice id;
+    const char *call_id = PyUnicode_AsUTF8AndSize(post.call_id, NULL);
+    PyErr_Clear();
+    return call_id != NULL && json_object_get_kind(line_text(line), "id", JSON_STRING, &id) == 0 &&
+           json_string_is(id, call_id);
+}
+
 static struct waiter *py_owner(const struct piece *piece)
 {
     if (post.call_id == NULL) {
         return &post.loop;
+    }
+    if (piece->kind == POST_UNREAD) {
+        return py_line_is_answer(piece->object) ? &post.call : &post.loop;
     }
     if (piece->object == NULL) {
         return post.cell_runs ? &post.call : &post.loop; /* a spoilt answer, or request? */
@@ -142,7 +160,7 @@ static int py_file(struct waiter *owner, const struct piece *piece)
  */
 static PyObject *py_salvage(PyObject *line)
 {
-    struct slice text = {(const uint8_t *)PyBytes_AsString(line), (size_t)PyBytes_Size(line)};
+    struct slice text = line_text(line);
     enum json_kind kind;
     bool is_object = json_check(text, JSON_DEPTH_LIMIT, &kind) == 0 && kind == JSON_OBJECT;
     return is_object ? py_json_texts(text) : NULL;
@@ -175,7 +193,13 @@ static struct piece py_parse(PyObject *line)
         py_wait_for_memory();
         object = py_salvage(line);
     }
+    bool unread = object == NULL && PyErr_Occurred() != NULL &&
+                  PyErr_ExceptionMatches(PyExc_MemoryError); /* it is one, all the same */
     gate_let_go();
+    if (unread) {
+        PyErr_Clear();
+        return (struct piece){POST_UNREAD, Py_NewRef(line)};
+    }
     if (object != NULL && PyDict_Check(object)) {
         return (struct piece){POST_OBJECT, object};
     }
@@ -231,7 +255,7 @@ static int py_pop(struct waiter *self, PyObject **ret_object)
     PyObject *item_b = PyList_GetItem(self->queue, 0);
     PyObject *object_b = PyTuple_GetItem(item_b, 1);
     int kind = (int)PyLong_AsLong(PyTuple_GetItem(item_b, 0));
-    *ret_object = kind == POST_OBJECT ? Py_NewRef(object_b) : NULL;
+    *ret_object = object_b != Py_None ? Py_NewRef(object_b) : NULL;
     return PyList_SetSlice(self->queue, 0, 1, NULL) == 0 ? kind : -1;
 }
 

@@ -15,13 +15,15 @@ enum post_kind {
     POST_END,       /* the host is gone */
     POST_BAD,       /* not JSON */
     POST_NO_OBJECT, /* JSON, but no object */
+    POST_UNREAD,    /* an object, and no memory to read it */
     POST_OBJECT,
 };
 
 int py_post_init(void); /* -> 0, -1 with an exception */
 
 /*
- * The next line for the request loop: the object if it is one, else NULL. Main thread.
+ * The next line for the request loop: the object if it is one, the line itself (bytes) if it
+ * is POST_UNREAD, else NULL. Main thread.
  * -> enum post_kind, or -1: a signal's handler raised, or the way in is lost.
  */
 int py_post_next(PyObject **ret_object);

@@ -27,18 +27,27 @@ static PyObject *py_member(PyObject *request, enum frames_name name, const char 
 
 /* ---- requests --------------------------------------------------------------------------- */
 
-/* A response without a cell. Of few objects: there may be no memory for more. */
-static int py_refuse(PyObject *id, struct slice why)
+/* A response without a cell; the id as JSON. Of no objects: there may be no memory for them. */
+static int py_refuse_named(struct slice id, struct slice why)
 {
     struct buffer line = BUFFER_INIT;
     buffer_put_text(&line, "{\"type\":\"response\",\"id\":");
-    int error = py_frame_put(&line, id);
+    buffer_put_slice(&line, id);
     buffer_put_text(&line, ",\"stdout\":\"\",\"stderr\":\"\",\"error\":");
     json_put_string(&line, why);
     buffer_put_text(&line, ",\"interrupted\":false,\"trace\":{\"error_lineno\":null,"
                            "\"error_call\":null},\"guards\":{},\"files_read\":[],\"usage\":{}}");
-    error = error == 0 ? py_frame_send(&line) : error;
+    int error = py_frame_send(&line);
     buffer_release(&line);
+    return error;
+}
+
+static int py_refuse(PyObject *id, struct slice why)
+{
+    struct buffer name = BUFFER_INIT;
+    int error = py_frame_put(&name, id);
+    error = error == 0 ? py_refuse_named(buffer_slice(&name), why) : error;
+    buffer_release(&name);
     return error;
 }
 
@@ -57,15 +66,24 @@ static int py_execute(PyObject *request, PyObject *id)
     return error;
 }
 
-static int py_refuse_inspection(PyObject *id, long limit, const char *why)
+static int py_refuse_inspection_named(struct slice id, long limit, const char *why)
 {
     struct buffer line = BUFFER_INIT;
     buffer_put_text(&line, "{\"type\":\"variables_response\",\"id\":");
-    int error = py_frame_put(&line, id);
+    buffer_put_slice(&line, id);
     buffer_printf(&line, ",\"variables\":[],\"truncated\":false,\"limit\":%ld,\"error\":\"%s\"}",
                   limit, why);
-    error = error == 0 ? py_frame_send(&line) : error;
+    int error = py_frame_send(&line);
     buffer_release(&line);
+    return error;
+}
+
+static int py_refuse_inspection(PyObject *id, long limit, const char *why)
+{
+    struct buffer name = BUFFER_INIT;
+    int error = py_frame_put(&name, id);
+    error = error == 0 ? py_refuse_inspection_named(buffer_slice(&name), limit, why) : error;
+    buffer_release(&name);
     return error;
 }
 
@@ -156,8 +174,8 @@ static int py_answer_for_failure(PyObject *id)
     buffer_put_text(&why, "einkorn could not serve this request");
     if (problem == NULL || PyErr_GivenExceptionMatches(problem, PyExc_MemoryError)) {
         (void)xalloc_use_reserve();
-    }
-    if (problem != NULL) {
+        buffer_put_text(&why, ": MemoryError");
+    } else {
         py_put_problem(&why, problem);
     }
     int error = py_refuse(id, buffer_slice(&why));
@@ -193,6 +211,32 @@ int py_frames_serve(PyObject *request)
     Py_XDECREF(type);
     Py_XDECREF(id);
     return error;
+}
+
+/* A member's raw text, or that where there is none. */
+static struct slice raw_member(struct slice object, const char *name, const char *otherwise)
+{
+    struct slice value;
+    return json_object_find(object, name, &value) == 0 ? value : slice_of(otherwise);
+}
+
+int py_frames_refuse_unread(PyObject *line)
+{
+    struct slice text = {(const uint8_t *)PyBytes_AsString(line), (size_t)PyBytes_Size(line)};
+    struct slice id = raw_member(text, "id", "\"unknown\"");
+    struct slice type = raw_member(text, "type", "\"execute\"");
+    int64_t limit = INSPECT_USUAL;
+    if (json_kind_of(type) != JSON_STRING) {
+        return 0;
+    }
+    if (json_string_is(type, "execute")) {
+        return py_refuse_named(id, slice_of("einkorn could not serve this request: MemoryError"));
+    }
+    if (json_string_is(type, "inspect_variables")) {
+        (void)json_object_get_int(text, "limit", INSPECT_USUAL, &limit);
+        return py_refuse_inspection_named(id, (long)limit, "variable inspection failed closed");
+    }
+    return json_string_is(type, "shutdown") ? 1 : 0;
 }
 
 int py_frames_refuse_line(void)

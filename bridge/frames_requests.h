@@ -10,6 +10,9 @@
 /* A request, a dict. -> 0; 1: it was the last one; -1 with an exception: it has no answer. */
 int py_frames_serve(PyObject *request);
 
+/* The same for a line (bytes), an object, that there was no memory to read. */
+int py_frames_refuse_unread(PyObject *line);
+
 /* The answer to a line that is no request: it has an id that nobody knows, and no cell. -> 0, -1.
  */
 int py_frames_refuse_line(void);
