@@ -218,7 +218,8 @@ static int py_make_type(PyObject *base)
     PyType_Spec spec = {
         .name = "_einkorn.CellStream",
         .basicsize = (int)types.base_size + (int)sizeof(struct extra),
-        .flags = Py_TPFLAGS_DEFAULT,
+        /* what one cell does to the type must not be the next one's */
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
         .slots = slots,
     };
     types.type = (PyTypeObject *)PyType_FromSpecWithBases(&spec, base);
