@@ -124,7 +124,7 @@ def _send(event):
     except (TypeError, ValueError, RecursionError):  # it is no JSON
         event = {"event": INVALID, "attestation_id": event["attestation_id"]}
         event["attestation_mac"] = _sign(_canonical(event))
-    if event["event"] not in ("sidecar_capture_started", INVALID) and not _has_source(event):
+    if event.get("event") not in ("sidecar_capture_started", INVALID) and not _has_source(event):
         event = {"event": INVALID}
     _einkorn.write_frame(
         {"type": "skill_sidecar_load", "id": _einkorn.cell_id(), "event": event}
