@@ -51,9 +51,15 @@ def start(namespace, mode):
     """Take over the cells' ``namespace`` (dict) and the ``mode`` of the kernel."""
     global NAMESPACE, MODE
     NAMESPACE, MODE = namespace, mode
+    sys.excepthook = _tell_error
     sources.install()
     if mode != "jupyter":
         _install_lineage()
+
+
+def _tell_error(*error):
+    """Do as Python does with an error in a callback; with Python's own hook PyQt would abort."""
+    sys.__excepthook__(*error)
 
 
 def _install_lineage():
