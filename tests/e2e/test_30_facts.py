@@ -61,8 +61,13 @@ def test_the_peak_is_the_cells(watched):
     assert large > 200_000 and small < 150_000
 
 
-def test_there_is_no_host(watched):
-    result = watched.execute("import sys, os\nprint([n for n in ('host', 'openai4s') if n in globals()], "
-                             "[n for n in vars(sys) if n.startswith('_openai4s')])")
-    assert [item[-1] for item in result.outputs] == ["[] []\n"]
+@pytest.mark.parametrize("args", [[], ["--facts"]])
+def test_there_is_no_host(start, args):
+    """No name of one, no call of one, and no descriptor to call it by."""
+    watched = start(args=args)
+    result = watched.execute("import sys, os, _einkorn\nprint([n for n in ('host', 'openai4s') if n in globals()], "
+                             "[n for n in vars(sys) if n.startswith('_openai4s')], "
+                             "[n for n in ('host_call', 'write_frame') if hasattr(_einkorn, n)], "
+                             "[n for n in sys.modules if n.startswith(('einkorn.frames.h', 'openai4s'))])")
+    assert [item[-1] for item in result.outputs] == ["[] [] [] []\n"]
     assert watched.fail("import openai4s.kernel.provenance").error[0] == "ModuleNotFoundError"

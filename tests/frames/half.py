@@ -41,6 +41,10 @@ class Runner(types.ModuleType):
         self.frames.append(frame)
 
     @staticmethod
+    def listen(event, listener):
+        pass
+
+    @staticmethod
     def hold_interrupts(function, argument):
         return function(argument)
 

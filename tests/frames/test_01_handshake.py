@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+import half
 from client import KEY, RESPONSE_KEYS, library_beside, pong
 
 
@@ -42,6 +43,17 @@ def test_a_wrong_first_frame_is_refused_and_ends_the_worker(start, request_, ans
     }
     assert worker.read() is None
     assert worker.wait() == 0
+
+
+def test_a_hook_that_cannot_be_armed_is_told_and_the_handshake_refused(monkeypatch):
+    hooks = half.use("hooks")
+    monkeypatch.setattr(hooks.skills, "install", lambda key: 1 / 0)
+    request = {"type": "initialize", "id": "x", "skill_attestation_key": KEY}
+    assert hooks.handshake(request) == (
+        False,
+        {"type": "initialization_error", "id": "x", "error": "invalid manager attestation handshake"},
+    )
+    assert half.runner.frames == [{"type": "log", "msg": "audit hook unavailable: division by zero"}]
 
 
 @pytest.mark.parametrize("line", [b"no json", b"\xff{}", b'{"type":', None])

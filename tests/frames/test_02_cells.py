@@ -103,6 +103,15 @@ def test_errors_say_where(worker, code, kind, line, function):
     assert "einkorn" not in result["error"], "a frame of ours"
 
 
+def test_an_error_in_what_an_earlier_cell_defined_has_no_line_of_this_one(worker):
+    """The echo's repr, where no frame of the cell's own is behind it."""
+    worker.execute("class R:\n    def __repr__(self): return 1 / 0")
+    result = worker.execute("R()")
+    assert "ZeroDivisionError" in result["error"]
+    assert result["trace"] == {"error_lineno": None, "error_call": None}
+    assert (result["interrupted"], result["stdout"]) == (False, "")
+
+
 def test_a_traceback_shows_the_source_also_of_earlier_cells(start):
     worker = start()
     worker.execute("def f():\n    return undefined_name")
@@ -149,21 +158,22 @@ def test_exit_is_trapped(worker, code, text):
 
 
 @pytest.mark.parametrize(
-    "code",
+    "code, text",
     [
-        "class E(Exception):\n    def __str__(self): raise SystemExit\nraise E",
-        "class E(SystemExit):\n    def __str__(self): 1 / 0\nraise E",
-        "class E(Exception):\n    def __str__(self): return 5\nraise E",
-        "class E(Exception):\n    def __str__(self): raise KeyboardInterrupt\nraise E",
-        "class E(Exception):\n"
-        "    @property\n"
-        "    def __cause__(self): raise SystemExit\n"
-        "raise E",
+        ("class E(Exception):\n    def __str__(self): raise SystemExit\nraise E", "E: <exception str() failed>"),
+        ("class E(Exception):\n    def __str__(self): return 5\nraise E", "E: <exception str() failed>"),
+        ("class E(Exception):\n    def __str__(self): raise KeyboardInterrupt\nraise E", "E: <exception str() failed>"),
+        ("class E(SystemExit):\n    def __str__(self): 1 / 0\nraise E", None),
+        ("class E(Exception):\n    @property\n    def __cause__(self): raise SystemExit\nraise E", None),
     ],
 )
-def test_an_exception_whose_own_code_fails_is_an_error_all_the_same(worker, code):
-    result = worker.execute(code)
-    assert "E" in result["error"]
+def test_an_exception_whose_own_code_fails_is_an_error_all_the_same(worker, code, text):
+    """Python's own traceback bears most; where it does not, the class at least is told."""
+    error = worker.execute(code)["error"]
+    if text is None:
+        assert error == "E: <traceback could not be formatted>\n"
+    else:
+        assert error.startswith("Traceback") and error.endswith(text + "\n")
     worker.alive()
 
 
@@ -229,11 +239,24 @@ def test_usage(worker):
     assert result["usage"]["wall_s"] >= 0 and result["usage"]["peak_rss_kb"] > 0
 
 
-def test_usage_counts_children_that_ended(worker):
+def test_usage_counts_the_process_and_children_that_ended(worker):
     code = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', %r])"
     burn = "import time\nwhile time.process_time() < 0.3: pass"
     assert worker.execute(code % burn)["usage"]["cpu_s"] >= 0.3
+    own = worker.execute("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass")
+    assert own["usage"]["cpu_s"] >= 0.29
+    assert worker.execute("pass")["usage"]["cpu_s"] < 0.29, "each cell's own"
     assert worker.execute("import time\ntime.sleep(0.3)")["usage"]["wall_s"] >= 0.3
+
+
+def test_an_error_in_a_callback_is_told_on_stderr_and_the_hook_is_not_pythons_own(start):
+    """With Python's own sys.excepthook PyQt ends the process by abort()."""
+    worker = start()
+    assert worker.execute("import sys\nprint(sys.excepthook is sys.__excepthook__)")["stdout"] == "False\n"
+    result = worker.execute("try: 1 / 0\nexcept ZeroDivisionError: sys.excepthook(*sys.exc_info())")
+    assert (result["error"], result["stdout"]) == (None, "")
+    assert result["stderr"].startswith("Traceback (most recent call last):\n  File \"<kernel:2>\", line 1")
+    assert result["stderr"].endswith("ZeroDivisionError: division by zero\n")
 
 
 def test_user_warnings_are_stderr(worker):

@@ -1,5 +1,6 @@
 """Streams of cells: chunks as they come, and bounds."""
 
+import json
 import time
 
 import pytest
@@ -32,6 +33,7 @@ def test_stdout_is_bounded_with_one_marker_if_something_was_cut(worker, write, n
     assert result["stdout"].endswith(MARKER) == cut
     assert "".join(result.chunks) == result["stdout"]
     assert max(map(len, result.chunks)) <= 64_000
+    assert (result.chunks[-1] == MARKER) == cut, "the marker is a chunk of its own"
 
 
 @pytest.mark.parametrize("n", [LIMIT, LIMIT + 1, 50 * LIMIT])
@@ -84,6 +86,17 @@ def test_a_lone_surrogate_is_shown_as_one_that_cannot_be(worker, text):
     assert "\ufffd" in worker.execute(f"raise ValueError('{text}')")["error"]
 
 
+def test_frames_are_utf_8_and_not_escaped(worker):
+    cell = worker.start("print('ä\U0001f600')\nhost._call('ping', ['ä\U0001f600'])")
+    lines = [worker.read_line() for _ in range(3)]
+    assert "ä\U0001f600".encode() in lines[0] and b'"stdout_chunk"' in lines[0]
+    call = json.loads(lines[2])
+    assert call["type"] == "host_call" and "ä\U0001f600".encode() in lines[2]
+    worker.answer(call, lambda method, args: None)
+    response = worker.read_line()
+    assert response.endswith(b"\n") and "ä\U0001f600".encode() in response and cell.encode() in response
+
+
 def test_chunks_come_as_they_are_written(worker):
     cell = worker.start("import time\nprint('first')\nhost._call('ping', [])\nprint('second')")
     assert worker.read() == {"type": "stdout_chunk", "id": cell, "text": "first"}
@@ -125,6 +138,13 @@ def test_a_cell_that_spoils_its_stream_has_said_what_it_said(worker, code):
 
 def test_a_stream_closed_the_hard_way_does_not_end_the_worker(worker):
     worker.execute("import io, sys\nio.StringIO.close(sys.stdout)\nsys.stdout.write('x')")
+    worker.alive()
+
+
+def test_what_a_stream_does_is_not_a_cells_to_change_for_the_next(worker):
+    result = worker.execute("import sys\ntype(sys.stdout).__init__ = lambda self: 1 / 0")
+    assert "TypeError" in result["error"]
+    worker.execute("sys.stdout.write = None")
     worker.alive()
 
 

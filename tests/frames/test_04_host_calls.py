@@ -23,10 +23,13 @@ def test_a_call_and_its_answer(worker):
 
 
 def test_ids_count_up(start):
+    """Over all cells."""
     worker = start()
-    result = worker.execute("for _ in range(5): host._call('ping', [])")
-    ids = [f["id"] for f in result.frames if f["type"] == "host_call"]
-    assert [i.split("-")[2] for i in ids] == ["1", "2", "3", "4", "5"]
+    ids = []
+    for _ in range(2):
+        result = worker.execute("for _ in range(3): host._call('ping', [])")
+        ids += [f["id"] for f in result.frames if f["type"] == "host_call"]
+    assert [i.split("-")[2] for i in ids] == ["1", "2", "3", "4", "5", "6"]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,7 @@ def test_ids_count_up(start):
     [
         "None",
         "[1, 2.5, 'ä\U0001f600', None, True, {'a': [{}]}]",
-        "[float('inf'), -1e300, 10 ** 30]",
+        "[float('inf'), -float('inf'), -1e300, 10 ** 30, 10 ** 4000]",
         "'x' * 1_000_000",
         "['\\u2028\\n\\0']",
     ],
@@ -230,6 +233,7 @@ def test_the_end_of_the_host_within_a_call(start):
         ("{'path': 'a'}", "c-9"),
         ("{'path': 'a', 'producingCellId': 'given'}", "given"),
         ("{'path': 'a', 'producing_cell_id': 'given'}", None),
+        ("{'path': 'a', 'executionCellId': 'made up'}", "c-9"),
         ("5", None),
     ],
 )
@@ -244,6 +248,13 @@ def test_artifacts_know_their_cell(worker, method, argument, producing):
         if producing:
             given["producingCellId"] = producing
     assert (first, second) == (given, 2)
+
+
+def test_without_an_argument_or_a_cells_id_nothing_is_added(worker):
+    code = "import _einkorn\n_einkorn.host_call('save_artifact', %s)"
+    assert worker.execute(code % "[]", host=lambda *_: 1).calls == [("save_artifact", [])]
+    result = worker.execute(code % "[{'path': 'a'}]", id="", host=lambda *_: 1)
+    assert result.calls == [("save_artifact", [{"path": "a"}])]
 
 
 def test_an_argument_is_not_changed(worker):

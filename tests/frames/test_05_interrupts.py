@@ -1,6 +1,7 @@
 """One SIGINT ends one cell, and never the worker."""
 
 import random
+import signal
 import time
 
 import pytest
@@ -49,6 +50,23 @@ def test_an_interrupt_ends_the_cell(worker, how, code):
     assert worker.execute("print(marker)")["stdout"] == "still here\n"
 
 
+@pytest.mark.parametrize(
+    "inherited",
+    [
+        lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        lambda: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]),
+    ],
+    ids=["ignored", "blocked"],
+)
+def test_whatever_the_spawner_made_of_sigint(start, inherited):
+    """`start.sh &` starts all with it ignored."""
+    worker = start(before=inherited)
+    worker.interrupt()
+    worker.alive()
+    interrupted(interrupt_in(worker, "import time\ntime.sleep(30)"))
+    worker.alive()
+
+
 def test_the_repr_of_an_expression_is_user_code(worker):
     worker.execute(
         "class R:\n    def __repr__(self):\n        host._call('ping', [])\n        while True: pass"
@@ -88,7 +106,6 @@ def test_a_signal_that_other_threads_could_take_ends_the_cell(worker):
 def test_a_signal_that_another_thread_takes_ends_the_cell(worker, code):
     """tgkill to a thread that is not the main one."""
     import ctypes
-    import signal
 
     worker.execute(
         "import threading, time\n"

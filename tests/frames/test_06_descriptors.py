@@ -250,6 +250,25 @@ def test_multiprocessing_by_fork(worker):
     assert (result["stdout"], result["error"]) == ("[0, 1, 4, 9, 16]\n", None)
 
 
+def test_no_frame_comes_while_somebody_else_has_the_lock(start):
+    """Who speaks the protocol, too, takes it."""
+    worker = start()
+    result = worker.execute(
+        "import sys, threading, time\n"
+        "lock, out = sys._openai4s_protocol_lock, sys._openai4s_protocol_stdout\n"
+        "def speak():\n"
+        "    time.sleep(0.1)\n"
+        "    out.write('{\"type\":\"log\",\"msg\":\"first\"}\\n')\n"
+        "    out.flush()\n"
+        "    lock.release()\n"
+        "lock.acquire()\n"
+        "threading.Thread(target=speak).start()\n"
+        "print('second')"
+    )
+    assert [frame["type"] for frame in result.frames][0] == "log"
+    assert result["stdout"] == "second\n"
+
+
 def test_a_lock_that_a_cell_keeps_delays_frames_and_stops_none(start):
     worker = start()
     worker.execute("import sys\nlock = sys._openai4s_protocol_lock\nlock.acquire()")

@@ -131,6 +131,14 @@ def test_what_comes_right_behind_the_reply_is_not_lost(start, daemon, credential
     worker.close()
 
 
+def test_a_reply_as_long_as_it_may_be(start, daemon, credential):
+    one = daemon(b'{"ok":true}'.ljust(65_535) + b"\n")
+    worker = dialled(start, one, {CONNECT: f":{one.port}", PATH: str(credential)})
+    worker.send(initialize())
+    assert worker.read()["type"] == "initialized"
+    worker.close()
+
+
 def test_a_way_that_is_closed_is_lost(start, daemon, credential):
     """There is no reserve of a socket."""
     one = daemon(b'{"ok":true}\n')
@@ -175,6 +183,7 @@ def test_failures_before_the_host_is_there(start, credential, env, why):
         (b'{"error":"later"}\n', "daemon refused this worker: later"),
         (b'{"ok":"yes"}\n', "daemon refused this worker: None"),
         (b"x" * 70_000, "handshake reply too long"),
+        (b'{"ok":true}'.ljust(65_536) + b"\n", "handshake reply too long"),
         (b"no json\n", "the daemon's handshake reply is no JSON object"),
         (b"[true]\n", "the daemon's handshake reply is no JSON object"),
     ],

@@ -137,6 +137,11 @@ def test_no_code_of_the_values_runs(start):
     assert (result["stdout"], result["error"]) == ("[]\n", None)
 
 
+def test_a_type_without_a_name_is_an_object(worker):
+    worker.execute("value = type('', (), {})()")
+    assert entries(worker)["value"] == {"name": "value", "type": "object"}
+
+
 def test_nothing_that_a_cell_replaces_is_used(start):
     worker = start()
     worker.execute(

@@ -3,9 +3,12 @@
 import os
 import shutil
 import sysconfig
+import tempfile
+from pathlib import Path
 
 import pytest
 
+PLOT = str(Path(__file__).parents[2] / "build" / "plot-venv" / "bin" / "python")  # has matplotlib
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,13 @@ def test_a_change_is_told_and_kept(start, code, guards):
     assert worker.execute("x = 2")["guards"] == {}
     if "NEW'] = 'ä'" in code:
         assert worker.execute("print(os.environ['NEW'])")["stdout"] == "ä\n"
+
+
+@pytest.mark.parametrize("mode", ["python", "jupyter"])
+def test_every_mode_has_them(start, mode):
+    worker = start(env={"OPENAI4S_KERNEL_MODE": mode})
+    guards = worker.execute("import os\nos.environ['NEW'] = '1'")["guards"]
+    assert guards["isolation"]["environ"]["added_or_changed"] == {"NEW": "1"}
 
 
 def test_a_large_value_is_cut_and_many_are_left_out(worker):
@@ -72,10 +82,12 @@ def test_figures_that_open_and_close_are_told(start):
 @pytest.mark.parametrize("mode", ["repl", "python", "jupyter"])
 @pytest.mark.parametrize("off", [{}, {"OPENAI4S_GUARDS_OFF": "1"}, {"OPENAI4S_PROVENANCE_OFF": "1"}])
 def test_a_cell_that_does_not_plot_loads_no_matplotlib(start, mode, off):
-    worker = start(env={"OPENAI4S_KERNEL_MODE": mode, **off})
+    worker = start(env={"OPENAI4S_KERNEL_MODE": mode, **off}, arguments=["--python", PLOT])
     worker.execute("x = 1")
     probe = worker.execute("import sys\nprint([name for name in sys.modules if name.startswith('matplotlib')])")
     assert probe["stdout"] == "[]\n"
+    there = worker.execute("import importlib.util\nprint(importlib.util.find_spec('matplotlib') is not None)")
+    assert there["stdout"] == "True\n", "or the test shows nothing"
 
 
 # ---- dlopen ------------------------------------------------------------------------------------
@@ -125,14 +137,44 @@ def test_a_link_into_the_workspace_and_one_out_of_it_are_both_seen(start, librar
     assert worker.execute(LOAD.format(path=str(link)))["stdout"] == refused(link)
 
 
-@pytest.mark.parametrize("variable, below", [("OPENAI4S_WORKSPACE", ""), ("OPENAI4S_DATA_DIR", "artifacts"), ("TMPDIR", "")])
-def test_the_roots_come_from_the_environment(start, library, variable, below):
-    root = library.parent / "root"
-    (root / below).mkdir(parents=True, exist_ok=True)
-    path = root / below / "lib.so"
+@pytest.fixture
+def elsewhere():
+    """A directory of which the rule knows nothing by itself: not below /tmp."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
+        yield Path(path).resolve()
+
+
+ROOTS = [("OPENAI4S_WORKSPACE", ""), ("OPENAI4S_DATA_DIR", "artifacts"), ("TMPDIR", ""), ("HOME", ".openai4s/artifacts")]
+
+
+@pytest.mark.parametrize("variable, below", ROOTS)
+def test_the_roots_come_from_the_environment(start, elsewhere, variable, below):
+    path = elsewhere / "root" / below / "lib.so"
+    path.parent.mkdir(parents=True)
     shutil.copy(LIBRARY, path)
-    worker = start(env={variable: str(root)}, cwd="/usr")
+    shutil.copy(LIBRARY, elsewhere / "lib.so")
+    worker = start(env={variable: str(elsewhere / "root")}, cwd="/usr")
     assert worker.execute(LOAD.format(path=str(path)))["stdout"] == refused(path)
+    assert worker.execute(LOAD.format(path=str(elsewhere / "lib.so")))["stdout"] == "loaded\n"
+
+
+def test_the_directory_of_the_start_and_that_of_temporary_files_are_roots(start, elsewhere):
+    shutil.copy(LIBRARY, elsewhere / "lib.so")
+    worker = start(cwd=elsewhere)
+    worker.execute("import os\nos.chdir('/')")
+    assert worker.execute(LOAD.format(path=str(elsewhere / "lib.so")))["stdout"] == refused(elsewhere / "lib.so")
+    with tempfile.TemporaryDirectory(dir="/tmp") as temporary:
+        path = Path(temporary).resolve() / "lib.so"
+        shutil.copy(LIBRARY, path)
+        assert worker.execute(LOAD.format(path=str(path)))["stdout"] == refused(path)
+
+
+def test_roots_that_are_named_stand_instead_of_the_others(start, library, elsewhere):
+    shutil.copy(LIBRARY, elsewhere / "lib.so")
+    roots = f"/no/such/directory:{elsewhere}"
+    worker = start(env={"OPENAI4S_DLOPEN_BLOCK_ROOTS": roots}, cwd=library.parent)
+    assert worker.execute(LOAD.format(path="./libevil.so"))["stdout"] == "loaded\n"
+    assert worker.execute(LOAD.format(path=str(elsewhere / "lib.so")))["stdout"] == refused(elsewhere / "lib.so")
 
 
 def test_libraries_of_the_system_and_of_packages_load(start, library):

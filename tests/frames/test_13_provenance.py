@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import half
+
 PLOT = str(Path(__file__).parents[2] / "build" / "plot-venv" / "bin" / "python")
 
 
@@ -286,6 +288,54 @@ def test_pandas_reads_and_writes(space, tmp_path):
     assert [told["filename"] for told in space.host.told] == ["o.csv", "o.csv", "o.json", "o.pickle", "o.csv"]
     assert all(told["input_version_ids"] == ["v-3"] for told in space.host.told)
     assert tags_of(space, "with open('known.csv') as f: v = pandas.read_csv(f)", "v") == ["v-3"]
+
+
+PANDAS = """
+class Table:
+    def __getitem__(self, key): return type(self)()
+    def write(self, path_or_buf=None, **more):
+        if path_or_buf: open(path_or_buf, "w").close()
+    to_csv = to_json = write
+    def to_parquet(self, path=None): self.write(path)
+    def to_pickle(self, path): self.write(path)
+class DataFrame(Table): pass
+class Series(Table): pass
+def read_csv(filepath_or_buffer): return DataFrame()
+def read_pickle(filepath_or_buffer): return DataFrame()
+def read_parquet(path): return DataFrame()
+def read_json(path_or_buf): return Series()
+def read_excel(io): return DataFrame()
+"""
+READERS = {"csv": "filepath_or_buffer", "pickle": "filepath_or_buffer", "parquet": "path", "json": "path_or_buf", "excel": "io"}
+WRITERS = {"csv": "path_or_buf", "json": "path_or_buf", "parquet": "path", "pickle": "path"}
+
+
+def test_every_reader_and_writer_of_pandas(start, tmp_path):
+    """A double with the names of theirs: some of the real ones need packages more."""
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "pandas.py").write_text(PANDAS)
+    (tmp_path / "known").write_text("")
+    host = Host({"known": "v-1"})
+    worker = start(cwd=tmp_path, env={"PYTHONPATH": str(tmp_path / "library")})
+    worker.execute(IMPORT + "import pandas", host=host)
+    for kind, name in READERS.items():
+        for argument in ("'known'", f"{name}='known'"):
+            result = worker.execute(f"x = pandas.read_{kind}({argument})\nprint(*get_tags(x), *get_tags(x[0]))", host=host)
+            assert (result["stdout"], result["error"]) == ("v-1 v-1\n", None), kind
+    for kind, name in WRITERS.items():
+        for argument in ("'out'", f"{name}='out'"):
+            for value in ("x", "set_tags(pandas.Series(), {'v-1'})"):
+                host.told.clear()
+                assert worker.execute(f"{value}.to_{kind}({argument})", host=host)["error"] is None
+                assert [(told["filename"], told["input_version_ids"]) for told in host.told] == [("out", ["v-1"])], kind
+
+
+def test_a_lineage_that_cannot_be_had_is_told_and_the_rest_goes_on(monkeypatch):
+    hooks = half.use("hooks")
+    monkeypatch.setattr("sys.excepthook", None)
+    monkeypatch.setattr(hooks.lineage, "install", lambda: 1 / 0)
+    hooks.start({}, "repl")
+    assert half.runner.frames == [{"type": "log", "msg": "provenance unavailable: division by zero"}]
 
 
 def test_numpy_reads_and_writes(space):

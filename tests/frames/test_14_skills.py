@@ -95,6 +95,33 @@ def test_what_is_not_so_is_an_invalid_event(loader, call):
     assert signed(invalid)
 
 
+@pytest.mark.parametrize("more", ["float('nan')", "[-float('inf'), 10 ** 30]", "{'ä': [1.5, -0.0, None]}"])
+def test_what_is_sent_is_what_is_signed(loader, more):
+    """The numbers too that only Python's JSON has."""
+    _, loaded = events(loader, f"ignored = load({SOURCE!r}, {{'more': {more}}})")
+    assert json.dumps(loaded["more"]) == json.dumps(eval(more))
+    assert signed(loaded)
+
+
+@pytest.mark.parametrize("name", [None, 5, ["sidecar_loaded"]])
+def test_an_event_may_have_any_name(loader, name):
+    _, loaded = events(loader, f"ignored = load({SOURCE!r}, {{'event': {name!r}}})")
+    assert loaded["event"] == name and signed(loaded)
+
+
+def test_an_event_may_have_no_name(start):
+    worker = start()
+    worker.execute(LOADER.replace("'event': 'sidecar_loaded', ", "") + REGISTER, origin="system")
+    _, loaded = events(worker, f"ignored = load({SOURCE!r})")
+    assert "event" not in loaded and loaded["sha256"] == DIGEST and signed(loaded)
+
+
+def test_the_events_come_without_the_rule_for_libraries_too(start):
+    worker = start(env={"OPENAI4S_SAFETY_AUDIT_HOOK": "0"})
+    worker.execute(LOADER + REGISTER, origin="system")
+    assert len(events(worker, f"ignored = load({SOURCE!r})")) == 2
+
+
 def test_a_second_word_for_one_load_is_invalid(loader):
     _, _, second = events(loader, f"ignored = load({SOURCE!r}, copy=2)")
     assert (second["event"], second["attestation_id"]) == ("invalid_sidecar_event", "")

@@ -6,6 +6,8 @@ What one process cannot prevent is not here: a cell can write into any descripto
 
 import pytest
 
+from client import RESPONSE_KEYS
+
 THREADS = "import threading\ndef spawn(n, f):\n    t = [threading.Thread(target=f, args=(i,)) for i in range(n)]\n    [x.start() for x in t]\n    return t\n"
 
 CELLS = {
@@ -145,8 +147,9 @@ def test_a_cell_that_means_harm(start, name):
     kinds = {f["type"] for f in result.frames}
     assert kinds <= {"stdout_chunk", "log", "host_call"}, kinds
     assert not [log for log in result.logs if "forged" in log]
+    assert RESPONSE_KEYS <= set(result)
     for _ in range(3):  # each gets its answer, whatever is in it
-        worker.execute("y = 6", timeout=25)
+        assert RESPONSE_KEYS <= set(worker.execute("y = 6", timeout=25))
     worker.send({"type": "inspect_variables", "id": "v"})
     while (frame := worker.read())["type"] in ("stdout_chunk", "log", "host_call"):
         pass

@@ -99,6 +99,16 @@ def test_a_command_runs_here_and_the_host_is_asked_before_and_told_after(bash):
     assert (told["stdoutDroppedChars"], told["stderrTruncated"]) == (0, False)
 
 
+def test_a_command_has_two_minutes_where_none_are_said_and_needs_no_workspace(bash):
+    host = BashHost(bash.workspace)
+    bash.worker.execute("import os\ndel os.environ['OPENAI4S_WORKSPACE']")
+    for call in ("host.bash('echo 1')", "host.bash('echo 1', timeout=None)"):
+        assert value(bash(call, host))["stdout"] == "1\n"
+    asked = [args[0] for method, args in host.calls if method == "authorize_bash"]
+    assert [one["timeout"] for one in asked] == [120, 120]
+    assert not any("workspace" in one for one in asked)
+
+
 def test_each_command_asks_with_another_challenge(bash):
     host = BashHost(bash.workspace)
     bash("[host.bash('true') for _ in range(3)]", host)

@@ -86,6 +86,25 @@ Test(host_pipe, a_signal_for_a_main_thread_reaches_it)
     cr_assert_not(host_signal_main_thread(0, SIGUSR1));
 }
 
+/* Its main thread has it blocked, so one for the process would go to the other thread. */
+Test(host_pipe, an_interrupt_is_for_the_main_thread_alone)
+{
+    struct host_transport transport =
+        start("exec python3 -uc \"import signal, threading, time\n"
+              "taken = []\n"
+              "signal.signal(signal.SIGINT, lambda *a: taken.append(1))\n"
+              "threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+              "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
+              "print('ready')\n"
+              "while not taken and signal.SIGINT not in signal.sigpending(): time.sleep(0.01)\n"
+              "print('taken' if taken else 'waits')\"");
+
+    expect_line(&transport, "ready");
+    cr_assert(transport.interrupt(transport.arg));
+    expect_line(&transport, "waits");
+    transport.close(transport.arg, false);
+}
+
 Test(host_pipe, the_worker_leads_a_session_and_reads_and_writes_pipes)
 {
     struct host_transport transport =
