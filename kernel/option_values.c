@@ -114,3 +114,12 @@ int option_level(const char *text, int *ret_level)
     }
     return -EINVAL;
 }
+
+int option_kernel_name(const char *text)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    bool is_good = text[0] != '\0' && text[strspn(text, allowed)] == '\0' &&
+                   strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+    return is_good ? 0 : -EINVAL;
+}

@@ -2,8 +2,8 @@
 #define KERNEL_OPTION_VALUES_H
 
 /*
- * What stands behind an option, as numbers. Strict: nothing but the number and
- * its unit, no sign, no blank. Each -> 0, -EINVAL with *ret untouched.
+ * What stands behind an option: numbers, and a few words. Strict: nothing but the number
+ * and its unit, no sign, no blank. Each -> 0, -EINVAL with *ret untouched.
  */
 
 #include <stdbool.h>
@@ -24,5 +24,8 @@ int option_truth(const char *text, bool *ret_truth);
 
 /* "error", "warning", "info", "debug". -> an enum log_level. */
 int option_level(const char *text, int *ret_level);
+
+/* A name that a kernel may have: Jupyter's rule, and neither "." nor "..", which it forgot. */
+int option_kernel_name(const char *text);
 
 #endif

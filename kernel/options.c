@@ -4,8 +4,8 @@
  * Runs in the kernel process, first of all. Launchers rewrite and quote the
  * connection file's option in their own ways, and batch clients hand traitlets
  * options of ipykernel to anything that looks like a kernel, so one table says
- * which names there are, and one place splits "name=value" however it is spelt.
- * Owns nothing.
+ * which names there are (option_table.h), and one place splits "name=value"
+ * however it is spelt. Owns nothing.
  */
 
 #include "kernel/options.h"
@@ -17,108 +17,13 @@
 #include <string.h>
 
 #include "kernel/log.h"
+#include "kernel/option_table.h"
 #include "kernel/option_values.h"
 
 enum {
     MAX_OUTPUT = 1000000,
     STALL_TIMEOUT_MS = 30 * 1000,
     MEMORY_LIMIT_MIN = 32 << 20, /* below, Python does not start, for reasons that tell nothing */
-};
-
-enum option_kind {
-    OPTION_TEXT,    /* a value, kept as it is */
-    OPTION_PATH,    /* a value, without the quotes around it */
-    OPTION_COUNT,   /* a size_t */
-    OPTION_SECONDS, /* an int64_t, milliseconds */
-    OPTION_SIZE,    /* a uint64_t, bytes */
-    OPTION_TRUTH,   /* a bool, as traitlets spells it */
-    OPTION_LEVEL,   /* --log-level */
-    OPTION_ENV,     /* --env */
-    OPTION_ON_DEATH,
-    OPTION_SHELL,
-    OPTION_DEBUG, /* from here on: no value */
-    OPTION_USER,
-    OPTION_SYS_PREFIX,
-    OPTION_SWITCH, /* a bool that becomes true */
-    OPTION_OFF,    /* a bool that becomes false */
-    OPTION_HELP,
-    OPTION_VERSION,
-    OPTION_PREFIX, /* a value again */
-};
-
-enum {
-    IN_KERNEL = 1,
-    IN_INSTALL = 2,
-    IN_UNINSTALL = 4,
-    IN_DOCTOR = 8,
-    IN_FRAMES = 16,
-    IN_PLACE = IN_INSTALL | IN_UNINSTALL,
-    ANYWHERE = IN_KERNEL | IN_PLACE | IN_DOCTOR | IN_FRAMES,
-};
-
-static const struct {
-    const char *word;
-    enum command command;
-    int mask;
-} commands_table[] = {
-    {"kernel", COMMAND_KERNEL, IN_KERNEL},          {"install", COMMAND_INSTALL, IN_INSTALL},
-    {"uninstall", COMMAND_UNINSTALL, IN_UNINSTALL}, {"doctor", COMMAND_DOCTOR, IN_DOCTOR},
-    {"frames", COMMAND_FRAMES, IN_FRAMES},
-};
-
-/* Names without their dashes at the front; a dash in them may be written as an underscore. */
-static const struct option {
-    const char *name;
-    int commands;
-    enum option_kind kind;
-    size_t offset; /* in struct options, of the kinds that say what lies there */
-} options_table[] = {
-    {"f", IN_KERNEL, OPTION_PATH, offsetof(struct options, connection_file)},
-    {"connection-file", IN_KERNEL, OPTION_PATH, offsetof(struct options, connection_file)},
-    {"IPKernelApp.connection-file", IN_KERNEL, OPTION_PATH,
-     offsetof(struct options, connection_file)},
-    {"python", ANYWHERE, OPTION_TEXT, offsetof(struct options, python)},
-    {"libpython", IN_KERNEL | IN_FRAMES, OPTION_TEXT, offsetof(struct options, libpython)},
-    {"python-version", IN_KERNEL, OPTION_TEXT, offsetof(struct options, python_version)},
-    {"max-output", IN_KERNEL, OPTION_COUNT, offsetof(struct options, max_output)},
-    {"stall-timeout", IN_KERNEL, OPTION_SECONDS, offsetof(struct options, stall_timeout_ms)},
-    {"on-death", IN_KERNEL, OPTION_ON_DEATH, 0},
-    {"memory-limit", IN_KERNEL, OPTION_SIZE, offsetof(struct options, memory_limit)},
-    {"cell-timeout", IN_KERNEL, OPTION_SECONDS, offsetof(struct options, cell_timeout_ms)},
-    {"comm-timeout", IN_KERNEL, OPTION_SECONDS, offsetof(struct options, comm_timeout_ms)},
-    {"shell", IN_KERNEL, OPTION_SHELL, 0},
-    {"no-ipykernel-shim", IN_KERNEL, OPTION_SWITCH, offsetof(struct options, no_ipykernel_shim)},
-    {"facts", IN_KERNEL, OPTION_SWITCH, offsetof(struct options, facts)},
-    {"log", IN_KERNEL, OPTION_TEXT, offsetof(struct options, log_file)},
-    {"log-level", IN_KERNEL, OPTION_LEVEL, 0},
-    {"debug", IN_KERNEL, OPTION_DEBUG, 0},
-    {"no-history", IN_KERNEL, OPTION_OFF, offsetof(struct options, history)},
-    {"HistoryManager.enabled", IN_KERNEL, OPTION_TRUTH, offsetof(struct options, history)},
-    {"HistoryAccessor.enabled", IN_KERNEL, OPTION_TRUTH, offsetof(struct options, history)},
-    {"HistoryManager.hist-file", IN_KERNEL, OPTION_TEXT, offsetof(struct options, history_file)},
-    {"HistoryAccessor.hist-file", IN_KERNEL, OPTION_TEXT, offsetof(struct options, history_file)},
-    {"HistoryManager.db-log-output", IN_KERNEL, OPTION_TRUTH,
-     offsetof(struct options, history_output)},
-    {"ipython-dir", IN_KERNEL, OPTION_TEXT, offsetof(struct options, ipython_dir)},
-    {"IPKernelApp.ipython-dir", IN_KERNEL, OPTION_TEXT, offsetof(struct options, ipython_dir)},
-    {"BaseIPythonApplication.ipython-dir", IN_KERNEL, OPTION_TEXT,
-     offsetof(struct options, ipython_dir)},
-    {"profile", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile)},
-    {"IPKernelApp.profile", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile)},
-    {"BaseIPythonApplication.profile", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile)},
-    {"profile-dir", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile_dir)},
-    {"ProfileDir.location", IN_KERNEL, OPTION_TEXT, offsetof(struct options, profile_dir)},
-    {"user", IN_PLACE, OPTION_USER, 0},
-    {"sys-prefix", IN_PLACE, OPTION_SYS_PREFIX, 0},
-    {"prefix", IN_PLACE, OPTION_PREFIX, 0},
-    {"name", IN_PLACE, OPTION_TEXT, offsetof(struct options, name)},
-    {"as-python3", IN_PLACE, OPTION_SWITCH, offsetof(struct options, as_python3)},
-    {"display-name", IN_INSTALL, OPTION_TEXT, offsetof(struct options, display_name)},
-    {"env", IN_INSTALL, OPTION_ENV, 0},
-    {"restart-in-place", IN_INSTALL, OPTION_SWITCH, offsetof(struct options, restart_in_place)},
-    {"help", ANYWHERE, OPTION_HELP, 0},
-    {"h", ANYWHERE, OPTION_HELP, 0},
-    {"version", ANYWHERE, OPTION_VERSION, 0},
 };
 
 struct parser {
@@ -248,11 +153,6 @@ static void *place_of(struct parser *self, const struct option *option)
 
 /* ---- options ---------------------------------------------------------------------- */
 
-static bool takes_value(enum option_kind kind)
-{
-    return kind < OPTION_DEBUG || kind == OPTION_PREFIX;
-}
-
 /* `value` is NULL exactly if the option takes none. */
 static int apply(struct parser *self, const struct option *option, char *value)
 {
@@ -307,31 +207,6 @@ static int apply(struct parser *self, const struct option *option, char *value)
     return 0;
 }
 
-static bool same_name(const char *name, const char *text, size_t n)
-{
-    if (strlen(name) != n) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (name[i] != (text[i] == '_' ? '-' : text[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static const struct option *find_option(const struct argument *argument, int mask)
-{
-    for (size_t i = 0; i < sizeof options_table / sizeof options_table[0]; i++) {
-        const struct option *option = &options_table[i];
-        if ((option->commands & mask) != 0 &&
-            same_name(option->name, argument->name, argument->name_n)) {
-            return option;
-        }
-    }
-    return NULL;
-}
-
 /* "--name=value", "--name", "-f=value", "-fvalue". `text` begins with a dash. */
 static struct argument take_argument(char *text)
 {
@@ -358,23 +233,11 @@ static void ignore(struct parser *self, const char *text)
     self->options.ignored_count++;
 }
 
-/* Those of IPython's short names of traits that say what is to be loaded or shown. */
-static bool is_ipythons(const struct argument *argument)
-{
-    static const char *const names[] = {"ext",        "gui",    "matplotlib", "pylab",
-                                        "cache-size", "colors", "autocall"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (same_name(names[i], argument->name, argument->name_n)) {
-            return true;
-        }
-    }
-    return memchr(argument->name, '.', argument->name_n) != NULL;
-}
-
 /* "--Trait.name=value" or "--Trait.name value", for IPython. */
 static bool ignore_trait(struct parser *self, const struct argument *argument)
 {
-    if (strncmp(argument->whole, "--", 2) != 0 || !is_ipythons(argument)) {
+    if (strncmp(argument->whole, "--", 2) != 0 ||
+        !option_is_ipythons(argument->name, argument->name_n)) {
         return false;
     }
     ignore(self, argument->whole);
@@ -419,7 +282,7 @@ static int parse_argument(struct parser *self)
         return fail(self, "unexpected argument \"%.200s\"; see einkorn --help", text);
     }
     struct argument argument = take_argument(text);
-    const struct option *option = find_option(&argument, self->mask);
+    const struct option *option = option_find(self->mask, argument.name, argument.name_n);
     if (option == NULL) {
         self->may_be_python = false;
         if (self->mask == IN_KERNEL && ignore_trait(self, &argument)) {
@@ -430,7 +293,7 @@ static int parse_argument(struct parser *self)
     if (strcmp(option->name, "python") != 0) {
         self->may_be_python = false;
     }
-    if (!takes_value(option->kind)) {
+    if (!option_takes_value(option)) {
         return argument.value == NULL ? apply(self, option, NULL)
                                       : fail(self, "option --%s takes no value", option->name);
     }
@@ -441,15 +304,6 @@ static int parse_argument(struct parser *self)
         argument.value = *self->next++;
     }
     return apply(self, option, argument.value);
-}
-
-/* Jupyter's rule for the names of kernels; "." and ".." it forgot. */
-static bool is_kernel_name(const char *name)
-{
-    static const char allowed[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    return name[0] != '\0' && name[strspn(name, allowed)] == '\0' && strcmp(name, ".") != 0 &&
-           strcmp(name, "..") != 0;
 }
 
 /* What install and uninstall need: one place, and one name. */
@@ -468,7 +322,7 @@ static int check_place(struct parser *self)
     if (options->as_python3) {
         options->name = "python3";
     }
-    if (options->name != NULL && !is_kernel_name(options->name)) {
+    if (options->name != NULL && option_kernel_name(options->name) != 0) {
         return fail(self, "--name: \"%.100s\" has more than letters, digits, '.', '_' and '-'",
                     options->name);
     }
@@ -505,18 +359,17 @@ static int check(struct parser *self)
 static void take_command(struct parser *self)
 {
     const char *word = *self->next;
-    self->options.command = word == NULL ? COMMAND_HELP : COMMAND_KERNEL;
-    self->mask = IN_KERNEL;
-    for (size_t i = 0; word != NULL && i < sizeof commands_table / sizeof commands_table[0]; i++) {
-        if (strcmp(word, commands_table[i].word) == 0) {
-            self->word = word;
-            self->options.command = commands_table[i].command;
-            self->mask = commands_table[i].mask;
-            self->next++;
-            return;
-        }
+    const struct option_command *command = word != NULL ? option_command_find(word) : NULL;
+    if (command == NULL) {
+        self->options.command = word == NULL ? COMMAND_HELP : COMMAND_KERNEL;
+        self->mask = IN_KERNEL;
+        self->may_be_python = true;
+        return;
     }
-    self->may_be_python = true;
+    self->word = word;
+    self->options.command = command->command;
+    self->mask = command->mask;
+    self->next++;
 }
 
 int options_parse(int argc, char **argv, struct options *ret_options,

@@ -91,7 +91,7 @@ def names_in(path):
 
 
 def test_manual_and_help_name_the_same_options(einkorn):
-    table = (ROOT / "kernel/options.c").read_text()
+    table = (ROOT / "kernel/option_table.c").read_text()
     known = {f"--{name}" for name in re.findall(
         r'^    \{"([a-z0-9-]{2,})", (?:IN_[A-Z]+|ANYWHERE), ', table, re.MULTILINE)}
     assert len(known) > 15

@@ -1,5 +1,5 @@
 /*
- * kernel/options.c: every spelling clients use, and the line for each mistake.
+ * kernel/options.c, option_table.c: every spelling clients use, and the line for each mistake.
  */
 
 #include "kernel/options.h"
