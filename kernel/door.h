@@ -3,7 +3,7 @@
 
 /*
  * The kernel's end of the door in the loop: looks at the ring and the pipes,
- * and acts on what the worker says (bridge/link.h).
+ * and has what the worker says (bridge/link.h) acted on (door_records.h).
  */
 
 #include "bridge/link.h"
@@ -16,7 +16,6 @@ enum {
     DOOR_SLICE_US = 250, /* how long records are handled before sockets are looked at */
     DOOR_BACKLOG_MS = 5, /* how often a full backlog is looked at */
     DOOR_QUIET_MS = 250, /* a worker that said nothing so long has stopped for now */
-    DOOR_START_TEXT_MAX = 64 << 10, /* bytes kept of what is written before Python is ready */
 };
 
 /* Puts the bell and the pipes into the loop. */

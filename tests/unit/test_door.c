@@ -1,7 +1,11 @@
-/* Tests of kernel/door.c: what each record does, what breaks the format, and when it pauses. */
+/*
+ * Tests of kernel/door.c and door_records.c: what each record does, what breaks the format,
+ * and when it pauses.
+ */
 
 #include <sys/mman.h>
 
+#include "kernel/door_records.h"
 #include "kernel_fixture.h"
 
 Test(door, ready_tells_the_version_and_lets_requests_through)
