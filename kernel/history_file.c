@@ -1,8 +1,7 @@
 /*
- * Reads and writes IPython's history database. Runs in the kernel process, on
- * the keeper's thread. Owns the library and the connection, which live as long as
- * one call: what is there the rest of the time costs memory and a descriptor, and
- * would go on writing into a file that has been moved away.
+ * Reads and writes IPython's history database: what lies in its tables, and how IPython
+ * asks for it. Runs in the kernel process, on the keeper's thread. Each call opens the
+ * database and closes it again (history_sql.h); what lasts is our session's number.
  */
 
 #include "kernel/history_file.h"
@@ -17,8 +16,7 @@
 #include "bridge/xalloc.h"
 #include "kernel/clock.h"
 #include "kernel/history_place.h"
-
-enum { LOCK_LOOK_MS = 10 }; /* between two tries to get a lock */
+#include "kernel/history_sql.h"
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS sessions (session integer primary key autoincrement, "
@@ -44,135 +42,6 @@ void history_file_init(struct history_file *self, const char *library, const cha
     self->hurry = hurry;
 }
 
-/* ---- the connection ------------------------------------------------------------ */
-
-static int64_t now_ms(void)
-{
-    return clock_us(CLOCK_MONOTONIC) / 1000;
-}
-
-/* Somebody has the lock. -> 1: try again. */
-static int on_locked(void *arg, int times)
-{
-    struct history_file *self = arg;
-    const struct timespec pause = {.tv_nsec = LOCK_LOOK_MS * 1000000L};
-    bool hurry = atomic_load(self->hurry);
-
-    if (times == 0) {
-        self->waited_since_ms = now_ms();
-    }
-    if (now_ms() - self->waited_since_ms >=
-        (hurry ? HISTORY_FILE_HURRY_MS : HISTORY_FILE_LOCKED_MS)) {
-        return 0;
-    }
-    (void)nanosleep(&pause, NULL);
-    return 1;
-}
-
-/* Keeps the first thing that went wrong in words. -> -1. */
-static int fail(struct history_file *self)
-{
-    if (!self->failed) {
-        self->failed = true;
-        (void)snprintf(self->error, sizeof self->error, "%s",
-                       self->db ? self->sqlite.errmsg(self->db) : "out of memory");
-    }
-    return -1;
-}
-
-static int open_file(struct history_file *self, int flags)
-{
-    self->failed = sqlite_load(self->library, &self->sqlite, self->error, sizeof self->error) < 0;
-    if (self->failed) {
-        return -1;
-    }
-    if (self->sqlite.open_v2(self->path, &self->db,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags,
-                             NULL) != SQLITE_OK) {
-        return fail(self);
-    }
-    (void)self->sqlite.busy_handler(self->db, on_locked, self);
-    return 0;
-}
-
-/* Undoes what is not committed. -> 0, -1: something has failed since open_file. */
-static int close_file(struct history_file *self)
-{
-    if (self->sqlite.handle) {
-        (void)self->sqlite.close_v2(self->db);
-        self->db = NULL;
-        sqlite_unload(&self->sqlite);
-    }
-    return self->failed ? -1 : 0;
-}
-
-/* ---- statements ------------------------------------------------------------------- */
-
-/* What stands for a "?": text, or, where that is NULL, the number. */
-struct value {
-    int64_t number;
-    struct slice text;
-};
-
-static struct value number_value(int64_t number)
-{
-    return (struct value){.number = number};
-}
-
-static struct value text_value(struct slice text)
-{
-    return (struct value){.text = text.p ? text : slice_of("")};
-}
-
-/* The values must last as long as the statement. -> 0, -1. */
-static int prepare(struct history_file *self, const char *sql, const struct value *value,
-                   size_t count, sqlite3_stmt **ret_statement)
-{
-    sqlite3_stmt *statement = NULL;
-    int r = self->sqlite.prepare_v2(self->db, sql, -1, &statement, NULL);
-
-    for (size_t i = 0; i < count && r == SQLITE_OK; i++) {
-        int at = (int)i + 1;
-
-        r = value[i].text.p ? self->sqlite.bind_text(statement, at, (const char *)value[i].text.p,
-                                                     (int)value[i].text.n, SQLITE_STATIC)
-                            : self->sqlite.bind_int64(statement, at, value[i].number);
-    }
-    if (r != SQLITE_OK) {
-        (void)fail(self);
-        (void)self->sqlite.finalize(statement);
-        return -1;
-    }
-    *ret_statement = statement;
-    return 0;
-}
-
-/* Runs a statement; of the first row, if there is one, gives the first column. -> rows, -1. */
-static int run(struct history_file *self, const char *sql, const struct value *value, size_t count,
-               int64_t *ret_number)
-{
-    sqlite3_stmt *statement;
-    int r;
-
-    if (prepare(self, sql, value, count, &statement) < 0) {
-        return -1;
-    }
-    r = self->sqlite.step(statement);
-    if (r == SQLITE_ROW && ret_number) {
-        *ret_number = self->sqlite.column_int64(statement, 0);
-    }
-    if (r != SQLITE_ROW && r != SQLITE_DONE) {
-        (void)fail(self);
-    }
-    (void)self->sqlite.finalize(statement);
-    return r == SQLITE_ROW ? 1 : r == SQLITE_DONE ? 0 : -1;
-}
-
-static int execute(struct history_file *self, const char *sql)
-{
-    return self->sqlite.exec(self->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(self);
-}
-
 /* ---- writing ---------------------------------------------------------------------- */
 
 /* As Python's datetime.now().isoformat(" "). */
@@ -190,19 +59,21 @@ static void put_now(char *ret_text, size_t size)
 
 static int begin_session(struct history_file *self)
 {
-    struct value values[] = {number_value(self->session), text_value(slice_of(self->start))};
+    struct history_value values[] = {history_number(self->session),
+                                     history_text(slice_of(self->start))};
     int found =
         self->session == 0
             ? 0
-            : run(self, "SELECT 1 FROM sessions WHERE session = ? AND start = ?", values, 2, NULL);
+            : history_sql_run(self, "SELECT 1 FROM sessions WHERE session = ? AND start = ?",
+                              values, 2, NULL);
 
     if (found != 0) {
         return found < 0 ? -1 : 0;
     }
     put_now(self->start, sizeof self->start);
-    values[1] = text_value(slice_of(self->start));
-    if (run(self, "INSERT INTO sessions VALUES (NULL, ?, NULL, NULL, '')", values + 1, 1, NULL) <
-        0) {
+    values[1] = history_text(slice_of(self->start));
+    if (history_sql_run(self, "INSERT INTO sessions VALUES (NULL, ?, NULL, NULL, '')", values + 1,
+                        1, NULL) < 0) {
         return -1;
     }
     self->session = self->sqlite.last_insert_rowid(self->db);
@@ -218,10 +89,10 @@ static const char *const statements[] = {
 
 static int put_line(struct history_file *self, const struct history_line *line)
 {
-    struct value values[] = {number_value(self->session), number_value(line->line),
-                             text_value(line->text)};
+    struct history_value values[] = {history_number(self->session), history_number(line->line),
+                                     history_text(line->text)};
 
-    return run(self, statements[line->kind], values, 3, NULL);
+    return history_sql_run(self, statements[line->kind], values, 3, NULL);
 }
 
 static int write_lines(struct history_file *self, const struct history_line *line, size_t count,
@@ -229,7 +100,7 @@ static int write_lines(struct history_file *self, const struct history_line *lin
 {
     int64_t cells = 0;
 
-    if (execute(self, "BEGIN IMMEDIATE") < 0 || execute(self, schema) < 0 ||
+    if (history_sql_execute(self, "BEGIN IMMEDIATE") < 0 || history_sql_execute(self, schema) < 0 ||
         begin_session(self) < 0) {
         return -1;
     }
@@ -240,7 +111,7 @@ static int write_lines(struct history_file *self, const struct history_line *lin
         cells += line[i].kind == HISTORY_CODE ? 1 : 0;
     }
     *ret_cells = cells;
-    return execute(self, "COMMIT");
+    return history_sql_execute(self, "COMMIT");
 }
 
 int history_file_write(struct history_file *self, const struct history_line *line, size_t count)
@@ -253,10 +124,10 @@ int history_file_write(struct history_file *self, const struct history_line *lin
         (void)snprintf(self->error, sizeof self->error, "%s", strerror(-error));
         return -1;
     }
-    if (open_file(self, SQLITE_OPEN_CREATE) == 0) {
+    if (history_sql_open(self, SQLITE_OPEN_CREATE) == 0) {
         (void)write_lines(self, line, count, &cells);
     }
-    if (close_file(self) < 0) {
+    if (history_sql_close(self) < 0) {
         self->session = before.session; /* the row that was begun is not there */
         memcpy(self->start, before.start, sizeof self->start);
         self->lines = before.lines;
@@ -269,21 +140,21 @@ int history_file_write(struct history_file *self, const struct history_line *lin
 int history_file_end(struct history_file *self)
 {
     char now[32];
-    struct value values[3];
+    struct history_value values[3];
     int r = 0;
 
     if (self->session == 0) {
         return 0;
     }
     put_now(now, sizeof now);
-    values[0] = text_value(slice_of(now));
-    values[1] = number_value(self->lines);
-    values[2] = number_value(self->session);
-    if (open_file(self, 0) == 0) {
-        (void)run(self, "UPDATE sessions SET end = ?, num_cmds = ? WHERE session = ?", values, 3,
-                  NULL);
+    values[0] = history_text(slice_of(now));
+    values[1] = history_number(self->lines);
+    values[2] = history_number(self->session);
+    if (history_sql_open(self, 0) == 0) {
+        (void)history_sql_run(self, "UPDATE sessions SET end = ?, num_cmds = ? WHERE session = ?",
+                              values, 3, NULL);
     }
-    r = close_file(self);
+    r = history_sql_close(self);
     self->session = 0;
     return r;
 }
@@ -314,13 +185,13 @@ static void put_column(struct history_file *self, sqlite3_stmt *statement, int c
 }
 
 /* Adds what a SELECT finds: session, line, input, output. */
-static int select_rows(struct history_file *self, const char *sql, const struct value *value,
-                       size_t count, struct history_rows *rows)
+static int select_rows(struct history_file *self, const char *sql,
+                       const struct history_value *value, size_t count, struct history_rows *rows)
 {
     sqlite3_stmt *statement;
     int r;
 
-    if (prepare(self, sql, value, count, &statement) < 0) {
+    if (history_sql_prepare(self, sql, value, count, &statement) < 0) {
         return -1;
     }
     while ((r = self->sqlite.step(statement)) == SQLITE_ROW &&
@@ -337,7 +208,7 @@ static int select_rows(struct history_file *self, const char *sql, const struct 
         }
     }
     if (r != SQLITE_ROW && r != SQLITE_DONE) {
-        (void)fail(self);
+        (void)history_sql_fail(self);
     }
     (void)self->sqlite.finalize(statement);
     return self->failed ? -1 : 0;
@@ -375,7 +246,7 @@ static int read_tail(struct history_file *self, const struct history_query *quer
     int r = 0;
 
     for (size_t i = 0; i < 2 && r == 0 && left != 0; i++) {
-        struct value values[] = {number_value(self->session), number_value(left)};
+        struct history_value values[] = {history_number(self->session), history_number(left)};
 
         buffer_clear(sql);
         put_select(sql, query, false);
@@ -390,7 +261,8 @@ static int read_tail(struct history_file *self, const struct history_query *quer
 static int read_search(struct history_file *self, const struct history_query *query,
                        struct buffer *sql, struct history_rows *rows)
 {
-    struct value values[] = {text_value(buffer_slice(&query->pattern)), number_value(query->n)};
+    struct history_value values[] = {history_text(buffer_slice(&query->pattern)),
+                                     history_number(query->n)};
     bool counted = query->n >= 0;
     int r;
 
@@ -413,7 +285,8 @@ static int current_session(struct history_file *self, int64_t *ret_session)
 {
     *ret_session = self->session;
     return self->session != 0 ? 0
-           : run(self,
+           : history_sql_run(
+                 self,
                  "SELECT IFNULL(MAX(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'sessions'",
                  NULL, 0, ret_session) < 0
                ? -1
@@ -423,8 +296,8 @@ static int current_session(struct history_file *self, int64_t *ret_session)
 static int read_range(struct history_file *self, const struct history_query *query,
                       struct buffer *sql, struct history_rows *rows)
 {
-    struct value values[] = {number_value(query->session), number_value(query->start),
-                             number_value(query->stop)};
+    struct history_value values[] = {history_number(query->session), history_number(query->start),
+                                     history_number(query->stop)};
 
     if (query->session <= 0) {
         int64_t current;
@@ -452,10 +325,10 @@ static bool is_bare(struct history_file *self)
 {
     int64_t tables = 0;
 
-    return run(self,
-               "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND "
-               "name IN ('sessions', 'history', 'output_history')",
-               NULL, 0, &tables) >= 0 &&
+    return history_sql_run(self,
+                           "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND "
+                           "name IN ('sessions', 'history', 'output_history')",
+                           NULL, 0, &tables) >= 0 &&
            tables < 3;
 }
 
@@ -467,11 +340,11 @@ int history_file_read(struct history_file *self, const struct history_query *que
     struct stat there;
 
     if (stat(self->path, &there) == 0) {
-        if (open_file(self, 0) == 0 && !is_bare(self) && !self->failed) {
+        if (history_sql_open(self, 0) == 0 && !is_bare(self) && !self->failed) {
             (void)readers[query->access](self, query, &sql, &rows);
         }
         buffer_release(&sql);
-        if (close_file(self) < 0) {
+        if (history_sql_close(self) < 0) {
             history_rows_release(&rows);
             return -1;
         }

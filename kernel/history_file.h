@@ -23,17 +23,19 @@ enum {
 };
 
 struct history_file {
+    const char *library; /* borrowed */
+    const char *path;    /* borrowed */
+    int64_t session;     /* our row; 0: there is none yet */
+    char start[32];      /* when it began, as the row says */
+    int64_t lines;       /* stored in it */
+    char error[512];     /* what went wrong last */
+
+    /* The connection (history_sql.h): */
     struct sqlite sqlite;      /* loaded while `db` is open */
-    const char *library;       /* borrowed */
-    const char *path;          /* borrowed */
-    const _Atomic bool *hurry; /* borrowed: nobody waits long any more */
     struct sqlite3 *db;        /* NULL between two calls */
-    bool failed;               /* a statement has, see `error` */
-    int64_t session;           /* our row; 0: there is none yet */
-    char start[32];            /* when it began, as the row says */
-    int64_t lines;             /* stored in it */
+    const _Atomic bool *hurry; /* borrowed: nobody waits long any more */
     int64_t waited_since_ms;   /* for a lock, CLOCK_MONOTONIC */
-    char error[512];           /* what went wrong last */
+    bool failed;               /* a statement has, see `error` */
 };
 
 enum history_kind {

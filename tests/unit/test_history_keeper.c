@@ -1,6 +1,7 @@
 /*
- * Tests of kernel/history_keeper.c, history_file.c, history_place.c and sqlite.c: the
- * thread, the file, and all that can be wrong with it. Each has a directory of its own.
+ * Tests of kernel/history_keeper.c, history_file.c, history_sql.c, history_place.c and
+ * sqlite.c: the thread, the file, and all that can be wrong with it. Each has a directory
+ * of its own.
  */
 
 #include <criterion/criterion.h>
