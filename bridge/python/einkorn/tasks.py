@@ -1,13 +1,8 @@
-"""One asyncio loop for all cells.
+"""Cells that await, and what their tasks do between cells.
 
-Cells that await, tasks they leave behind, and plain cells share one persistent loop.  It does not
-run while a plain cell does; it is only *marked* as the running one of the main thread, so that
-``asyncio.create_task`` and ``get_running_loop`` find it.  Whoever really runs a loop on this thread
-(``asyncio.run``, ``Runner.run``, any loop's ``run_until_complete`` or ``run_forever``) is wrapped
-to lay the mark aside meanwhile.  Inside a loop that runs nothing is changed, and nested runs fail as
-they do everywhere, but for a cell that awaits: its own code, outside of ``async def``, may run other
-loops as that of a plain cell may, while the one loop stands still.  Between cells the loop turns if
-it has work (``idle``), and in an await comm messages are handled.
+All cells share one asyncio loop (``one_loop``).  Here it is run: for the coroutine of a cell, which
+an interrupt may end and during which comm messages are handled, and between cells, if it has work
+(``idle``).
 
 Nothing of this happens before somebody imports asyncio, or a cell awaits.
 """
@@ -20,11 +15,9 @@ import _einkorn
 from .imports import after_import
 
 _OPTIMIZED, _AWAITS = 0x1, 0x80 | 0x100 | 0x200  # code flags: of a function; of what can await
-_GOODBYE = 0.5  # seconds that cancelled tasks have for their cleaning up at exit
 
-_loop = None
 _main = None  # identity of the thread that runs cells
-_aside_now = 0  # loops that run within the one that a cell awaits in
+_one_loop = None  # the module, which is imported right after asyncio
 _interrupt = None  # the _Interrupt of the coroutine that this cell runs or has run
 runners = set()  # code of coroutines that run statements of a cell that await nothing: IPython's
 
@@ -37,6 +30,22 @@ def install():
     after_import("uvloop", _patch_uvloop)
 
 
+def _patch(asyncio):
+    global _one_loop
+    from . import one_loop  # most sessions never need it
+
+    _one_loop = one_loop
+    one_loop.install(asyncio, _main, _is_of_cell)
+
+
+def _patch_uvloop(uvloop):
+    _one_loop.patch_uvloop(uvloop)
+
+
+def _get_loop():
+    return None if _one_loop is None else _one_loop.loop
+
+
 def refresh():
     """Make sure, at the start of a cell, that the loop is usable and marked as running.
 
@@ -44,18 +53,8 @@ def refresh():
     """
     global _interrupt
     _interrupt = None
-    _mark()
-
-
-def _mark():
-    global _loop
-    if _loop is None or _thread.get_ident() != _main:
-        return
-    asyncio = sys.modules["asyncio"]
-    if _loop.is_closed():
-        _loop = _new_loop(asyncio)
-    if asyncio._get_running_loop() is not _loop:
-        asyncio._set_running_loop(_loop)
+    if _one_loop is not None:
+        _one_loop.mark()
 
 
 def run_coroutine(coroutine):
@@ -91,8 +90,8 @@ def as_interrupt(error):
 def _run_interruptible(coroutine, interrupt):
     import asyncio
 
-    _mark()
-    loop = _loop
+    _one_loop.mark()
+    loop = _one_loop.loop
     task = loop.create_task(coroutine, context=_einkorn.context)
     interrupt.watch(loop, task)
     fd = _hear(loop)
@@ -169,7 +168,7 @@ class _Interrupt:
         """See to an interrupt that came in ``frame``; return False to have it raised there."""
         if self.taken or (self._task is not None and _is_users(frame)):
             return False
-        if _aside_now and frame is not None and frame.f_code is not _run_within.__code__:
+        if _one_loop is not None and _one_loop.is_in_other(frame):
             return False  # in another loop, which ends of it
         self.taken = True
         if self._task is not None:
@@ -189,8 +188,9 @@ def _is_users(frame):
     import os.path
     import selectors
 
-    machinery = os.path.dirname(asyncio.__file__)
-    if frame is None or frame.f_code.co_filename.startswith((machinery, selectors.__file__, __file__)):
+    ours = __file__, _one_loop.__file__
+    machinery = os.path.dirname(asyncio.__file__), selectors.__file__, *ours
+    if frame is None or frame.f_code.co_filename.startswith(machinery):
         return False
     while frame is not None:
         if frame.f_code is asyncio.Handle._run.__code__:
@@ -201,7 +201,7 @@ def _is_users(frame):
 
 def is_loaded():
     """Return whether there is a loop, which may come to have work at any time."""
-    return _loop is not None
+    return _get_loop() is not None
 
 
 def idle(fd, once=False):
@@ -212,7 +212,7 @@ def idle(fd, once=False):
     which is waited for beside ``fd``; with ``once`` it is not.  Never raises for what tasks and
     callbacks do: that goes to the loop's exception handler.
     """
-    loop = _loop
+    loop = _get_loop()
     if loop is None or loop.is_closed() or loop.is_running():
         return False
     if not _has_work(loop) and (once or not _wait_for_work(loop, fd)):
@@ -269,7 +269,7 @@ def io_loop():
     from tornado.ioloop import IOLoop
 
     before = asyncio._get_running_loop()
-    asyncio._set_running_loop(_loop)
+    asyncio._set_running_loop(_get_loop())
     try:
         return IOLoop.current()
     finally:
@@ -315,84 +315,6 @@ def _has_work(loop):
     return bool(sys.modules["asyncio"].all_tasks(loop))
 
 
-# --- The mark -----------------------------------------------------------------------------------
-
-
-def _patch(asyncio):
-    """Wrap what runs loops, make the loop, mark it (an action for imports.after_import)."""
-    global _loop
-    if hasattr(asyncio.run, "_einkorn"):
-        return
-    base = asyncio.BaseEventLoop
-    base.run_forever = _aside(base.run_forever, asyncio)
-    base.run_until_complete = _aside(base.run_until_complete, asyncio)
-    asyncio.Runner.run = _aside(asyncio.Runner.run, asyncio)
-    asyncio.Runner.close = _aside(asyncio.Runner.close, asyncio)
-    asyncio.run = asyncio.runners.run = _aside(asyncio.run, asyncio)
-    _patch_children(asyncio)
-    if _loop is None:
-        import atexit
-
-        _loop = _new_loop(asyncio)
-        atexit.register(_close)
-    if _thread.get_ident() == _main and asyncio._get_running_loop() is None:
-        asyncio._set_running_loop(_loop)
-
-
-def _patch_uvloop(uvloop):
-    """Wrap the one common loop that does not inherit asyncio's methods, and its own run()."""
-    asyncio = sys.modules["asyncio"]
-    kind = uvloop.Loop
-    if not hasattr(kind.run_forever, "_einkorn"):
-        kind.run_forever = _aside(kind.run_forever, asyncio)
-        kind.run_until_complete = _aside(kind.run_until_complete, asyncio)
-    if hasattr(uvloop, "run") and not hasattr(uvloop.run, "_einkorn"):
-        uvloop.run = _aside(uvloop.run, asyncio)
-
-
-def _patch_children(asyncio):
-    """Let our loop start children whatever the policy is: one for other loops may have no watcher."""
-    original = getattr(asyncio.events, "get_child_watcher", None)
-    if original is None:
-        return  # from 3.14 on nobody asks the policy
-    own = None
-
-    def get_child_watcher():
-        nonlocal own
-        try:
-            return original()
-        except NotImplementedError:
-            own = own or asyncio.unix_events.ThreadedChildWatcher()
-            return own
-
-    asyncio.events.get_child_watcher = get_child_watcher
-
-
-def _aside(original, asyncio):
-    """Wrap a function that runs a loop: the mark is laid aside while it does."""
-    import functools
-
-    get, mark = asyncio._get_running_loop, asyncio._set_running_loop
-
-    @functools.wraps(original)
-    def wrapper(*arguments, **keywords):
-        marked = get()
-        if marked is None or marked is not _loop:
-            return original(*arguments, **keywords)
-        if marked.is_running():
-            if _is_of_cell(sys._getframe(1)) and not (arguments and arguments[0] is marked):
-                return _run_within(asyncio, marked, original, arguments, keywords)
-            return original(*arguments, **keywords)
-        mark(None)
-        try:
-            return original(*arguments, **keywords)
-        finally:
-            mark(marked)
-
-    wrapper._einkorn = True
-    return wrapper
-
-
 def _is_of_cell(frame):
     """Is this frame of a cell's or a comm handler's code, or of what that called, in no ``async def``?"""
     while frame is not None and not frame.f_code.co_flags & _AWAITS:
@@ -402,59 +324,3 @@ def _is_of_cell(frame):
     if frame is None:
         return False
     return frame.f_code in runners or not frame.f_code.co_flags & _OPTIMIZED
-
-
-def _run_within(asyncio, loop, function, arguments, keywords):
-    """Call what runs another loop in a step of a cell's task, which ``loop`` is in."""
-    global _aside_now
-    swap = getattr(asyncio.tasks, "_swap_current_task", None)  # from 3.12 on
-    task = swap(loop, None) if swap else None
-    asyncio._set_running_loop(None)
-    _aside_now += 1
-    try:
-        return function(*arguments, **keywords)
-    finally:
-        _aside_now -= 1
-        asyncio._set_running_loop(loop)
-        if swap:
-            swap(loop, task)
-
-
-def _new_loop(asyncio):
-    loop = asyncio.SelectorEventLoop()
-    loop.set_exception_handler(_complain)
-    return loop
-
-
-def _complain(loop, context):
-    """Write about a failed task or callback on the stderr of the cell that it came from."""
-    source = context.get("task") or context.get("future") or context.get("handle")
-    try:
-        cell = getattr(source, "_context", None) or source.get_context()
-        cell.run(loop.default_exception_handler, context)
-    except (AttributeError, RuntimeError):  # no context to be had, or this is the one we are in
-        loop.default_exception_handler(context)
-
-
-def _close():
-    """At exit: cancel what is left, let it clean up for _GOODBYE seconds, close the loop."""
-    loop = _loop
-    asyncio = sys.modules["asyncio"]
-    if loop.is_closed() or loop.is_running():
-        return
-    try:
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task._log_destroy_pending = False
-            task.cancel()
-        if tasks:
-            loop.run_until_complete(asyncio.wait(tasks, timeout=_GOODBYE))
-        for task in tasks:
-            if task.done() and not task.cancelled():
-                task.exception()
-        loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), _GOODBYE))
-    except (KeyboardInterrupt, SystemExit, TimeoutError):
-        pass
-    finally:
-        asyncio._set_running_loop(None)
-        loop.close()
