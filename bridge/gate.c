@@ -9,8 +9,8 @@
  * The kernel sends its signal again until the serial is acknowledged: one that
  * comes between a check for signals and a system call does not end that call.
  * So it is Python's handler that acknowledges (gate_python.c), not the signal's
- * arrival. Behind a handler of the user's own, arrival must do. Handlers that C
- * code installs displace the gate until the next request begins.
+ * arrival. Behind a handler of the user's own, arrival must do. What stands behind
+ * the gate, and how the gate got before it, is the matter of gate_stand.c.
  *
  * A signal that another thread was given goes on to the main thread: only there
  * does it end a system call that the cell waits in.
@@ -37,6 +37,7 @@
 
 #include "bridge/forked.h"
 #include "bridge/gate_python.h"
+#include "bridge/gate_stand.h"
 
 /* A stranger's signal and another of this age are one interrupt. */
 enum { MERGE_NS = 100 * 1000 * 1000, REMINDER_NS = 100 * 1000 * 1000 };
@@ -45,20 +46,16 @@ static struct {
     struct link_page *page;
     pid_t kernel;
     _Atomic bool armed;
-    _Atomic bool idle;                /* the event loop turns between requests */
-    _Atomic uint64_t last;            /* the last request that began */
-    _Atomic uint64_t idle_raised;     /* serial of the last interrupt that hit an idle task */
-    _Atomic bool python_acknowledges; /* the handler behind the gate is default_int_handler */
-    _Atomic uint64_t taken;           /* serial of the last interrupt that passed */
-    _Atomic uint64_t owed;            /* request that a stranger's signal found not armed */
-    _Atomic int64_t passed;           /* when one passed, ns; 0: none in this request */
-    _Atomic int64_t stranger_passed;  /* the same, a stranger's */
-    bool single;                      /* there is no kernel process */
-    timer_t reminder;                 /* single: SIGINT to the main thread */
-    _Atomic bool heard;               /* single: Python's handler knows of what passed */
-    void (*_Atomic plain)(int);       /* the C handler behind the gate: one of these */
-    void (*_Atomic with_info)(int, siginfo_t *, void *);
-    void (*by_default)(int); /* CPython's C handler, as py_gate_set_again found it */
+    _Atomic bool idle;               /* the event loop turns between requests */
+    _Atomic uint64_t last;           /* the last request that began */
+    _Atomic uint64_t idle_raised;    /* serial of the last interrupt that hit an idle task */
+    _Atomic uint64_t taken;          /* serial of the last interrupt that passed */
+    _Atomic uint64_t owed;           /* request that a stranger's signal found not armed */
+    _Atomic int64_t passed;          /* when one passed, ns; 0: none in this request */
+    _Atomic int64_t stranger_passed; /* the same, a stranger's */
+    bool single;                     /* there is no kernel process */
+    timer_t reminder;                /* single: SIGINT to the main thread */
+    _Atomic bool heard;              /* single: Python's handler knows of what passed */
 } gate;
 
 static int64_t now_ns(void)
@@ -72,18 +69,6 @@ static bool is_recent(const _Atomic int64_t *when, int64_t now)
 {
     int64_t then = atomic_load(when);
     return then != 0 && now - then < MERGE_NS;
-}
-
-/* To the handler that the gate stands before. */
-static void gate_forward(int number, siginfo_t *info, void *context)
-{
-    void (*with_info)(int, siginfo_t *, void *) = atomic_load(&gate.with_info);
-    void (*plain)(int) = atomic_load(&gate.plain);
-    if (with_info != NULL) {
-        with_info(number, info, context);
-    } else if (plain != NULL) {
-        plain(number);
-    }
 }
 
 /* Reminds of an interrupt from now on, or no more. */
@@ -124,7 +109,7 @@ static bool gate_take_asked(uint64_t serial)
     int64_t now = now_ns();
     bool passes = !is_recent(&gate.stranger_passed, now);
     atomic_store(&gate.taken, serial);
-    if (!passes || !atomic_load(&gate.python_acknowledges)) {
+    if (!passes || !gate_python_acknowledges()) {
         gate_acknowledge();
     }
     if (passes) {
@@ -172,7 +157,7 @@ static bool gate_passes_idle(void)
                   atomic_load(&gate.page->interrupt_number) > atomic_load(&gate.last) &&
                   atomic_load(&gate.page->interrupt_acknowledged) != serial &&
                   atomic_load(&gate.idle_raised) != serial;
-    if (passes && !atomic_load(&gate.python_acknowledges)) {
+    if (passes && !gate_python_acknowledges()) {
         atomic_store(&gate.idle_raised, serial);
     }
     return passes;
@@ -191,7 +176,7 @@ static bool gate_take_single(void)
     if (atomic_exchange(&gate.passed, 1) != 0) {
         return false;
     }
-    atomic_store(&gate.heard, !atomic_load(&gate.python_acknowledges));
+    atomic_store(&gate.heard, !gate_python_acknowledges());
     if (!atomic_load(&gate.heard)) {
         gate_remind(true);
     }
@@ -251,48 +236,13 @@ static bool gate_hands_on(const siginfo_t *info)
            syscall(SYS_rt_tgsigqueueinfo, main_thread, main_thread, SIGINT, &copy) == 0;
 }
 
-static void on_sigint(int number, siginfo_t *info, void *context)
+void gate_on_sigint(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
     if (!gate_hands_on(info) && gate_passes(info)) {
         gate_forward(number, info, context);
     }
     errno = saved_errno;
-}
-
-static bool is_gate(const struct sigaction *action)
-{
-    return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == on_sigint;
-}
-
-/* Puts the gate before the handler `now`. SIG_DFL and SIG_IGN are no handlers. */
-static void gate_stand_before(const struct sigaction *now)
-{
-    bool with_info = (now->sa_flags & SA_SIGINFO) != 0;
-    if (is_gate(now) ||
-        (!with_info && (now->sa_handler == SIG_DFL || now->sa_handler == SIG_IGN))) {
-        return;
-    }
-    atomic_store(&gate.with_info, with_info ? now->sa_sigaction : NULL);
-    atomic_store(&gate.plain, with_info ? NULL : now->sa_handler);
-    struct sigaction action = {.sa_sigaction = on_sigint, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    (void)sigaction(SIGINT, &action, NULL);
-}
-
-void gate_stand(void)
-{
-    struct sigaction now;
-    if (sigaction(SIGINT, NULL, &now) == 0) {
-        gate_stand_before(&now);
-    }
-}
-
-static void gate_mask(int how)
-{
-    sigset_t interrupt;
-    (void)sigemptyset(&interrupt);
-    (void)sigaddset(&interrupt, SIGINT);
-    (void)pthread_sigmask(how, &interrupt, NULL);
 }
 
 /* ---- for the runner ------------------------------------------------------------------- */
@@ -322,40 +272,8 @@ int py_gate_open_single(void)
     return py_gate_open(&page, 0);
 }
 
-/*
- * All that py_gate_set_again would do: the gate with its flags, Python's default behind it
- * (gate_python.c has noted that), not blocked.
- */
-static bool gate_is_set(void)
-{
-    const unsigned flags = SA_SIGINFO | SA_ONSTACK;
-    const unsigned others = SA_RESTART | SA_RESETHAND | SA_NODEFER;
-    struct sigaction now;
-    sigset_t blocked;
-    return gate.by_default != NULL && atomic_load(&gate.python_acknowledges) &&
-           atomic_load(&gate.plain) == gate.by_default && atomic_load(&gate.with_info) == NULL &&
-           sigaction(SIGINT, NULL, &now) == 0 && is_gate(&now) &&
-           ((unsigned)now.sa_flags & (flags | others)) == flags &&
-           pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && !sigismember(&blocked, SIGINT);
-}
-
-int py_gate_set_again(void)
-{
-    if (gate_is_set()) {
-        return 0;
-    }
-    gate_mask(SIG_BLOCK); /* CPython's handler stands alone for a moment */
-    int error = py_gate_set_default();
-    gate_stand();
-    gate.by_default = error == 0 ? atomic_load(&gate.plain) : NULL;
-    gate_mask(SIG_UNBLOCK);
-    return error;
-}
-
 int py_gate_request(uint64_t number)
 {
-    struct sigaction now;
-    int error = 0;
     atomic_store(&gate.armed, false);
     atomic_store(&gate.owed, 0);
     atomic_store(&gate.passed, 0);
@@ -368,19 +286,8 @@ int py_gate_request(uint64_t number)
         atomic_store(&gate.last, number);
     }
     atomic_store(&gate.page->running, number);
-    if (number == 0 || gate.single) { /* single: py_gate_set_again follows */
-        return 0;
-    }
-    if (sigaction(SIGINT, NULL, &now) != 0) {
-        return 0;
-    }
-    if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL) {
-        error = py_gate_set_default(); /* a cell must be interruptible */
-        gate_stand();
-    } else {
-        gate_stand_before(&now);
-    }
-    return error;
+    return number == 0 || gate.single ? 0 /* single: py_gate_set_again follows */
+                                      : py_gate_stand_for_request();
 }
 
 void gate_repeat(void)
@@ -405,11 +312,6 @@ static void gate_bring(uint64_t request, bool owed)
     if ((serial != 0 && gate_take_asked(serial)) || (owed && gate_take_stranger())) {
         (void)raise(SIGINT);
     }
-}
-
-void gate_behind(bool python_acknowledges)
-{
-    atomic_store(&gate.python_acknowledges, python_acknowledges);
 }
 
 void gate_note_raised(void)

@@ -17,6 +17,7 @@
 
 #include "bridge/forked.h"
 #include "bridge/gate.h"
+#include "bridge/gate_stand.h"
 
 static struct {
     PyObject *signal;              /* CPython's _signal.signal */

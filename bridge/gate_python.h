@@ -2,8 +2,9 @@
 #define BRIDGE_GATE_PYTHON_H
 
 /*
- * Between the two halves of the gate: gate.c decides about signals,
- * gate_python.c is what Python calls. Nobody else includes this. Main thread.
+ * Between the halves of the gate: gate.c decides about signals, gate_python.c is
+ * what Python calls (and gate_stand.h, where the gate stands). Nobody else includes
+ * this. Main thread.
  */
 
 #define PY_SSIZE_T_CLEAN
@@ -33,14 +34,8 @@ void gate_acknowledge(void);
 /* KeyboardInterrupt is being raised. */
 void gate_note_raised(void);
 
-/* Does default_int_handler stand behind the gate? It acknowledges; other handlers do not. */
-void gate_behind(bool python_acknowledges);
-
 /* Brings an interrupt again that passed and has ended nothing. */
 void gate_repeat(void);
-
-/* Puts the gate before the handler that is there. SIG_DFL and SIG_IGN are no handlers. */
-void gate_stand(void);
 
 /* Does user code of a request run, in the process that serves it? */
 bool gate_is_armed(void);
