@@ -449,7 +449,7 @@ struct link_reader {
     size_t forgotten_next;                  /* the slot to use next */
     int end;                                /* 0, or why nothing more will come */
 
-    /* The reading thread's alone: */
+    /* The reading thread's alone (link_incoming.c): */
     struct link_request_header header;
     size_t header_n;              /* bytes of it that are there */
     int memfd;                    /* what came with them: as link_passing_receive says */

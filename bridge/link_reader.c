@@ -4,21 +4,18 @@
  * service thread, takes the role of the reader and files what comes; the
  * others sleep until something was filed or the role is free. No thread holds
  * the mutex longer than a few instructions, and none sleeps with the GIL.
+ * How a request comes off the socket is in link_incoming.c.
  * Owns the requests until they are handed out, not the fd.
  */
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "bridge/link_futex.h"
-#include "bridge/link_mapping.h"
-#include "bridge/link_passing.h"
-#include "bridge/xalloc.h"
+#include "bridge/link_incoming.h"
 
 /* -> an epoll fd that tells of both, -errno. */
 static int watch_both(int fd, int bell)
@@ -60,24 +57,6 @@ int link_reader_fd(const struct link_reader *self)
     return self->watch;
 }
 
-void link_request_destroy(struct link_request **self_p)
-{
-    struct link_request *self = *self_p;
-    *self_p = NULL;
-    if (self != NULL) {
-        link_mapping_unref(self->mapping);
-        free(self);
-    }
-}
-
-static void drop_memfd(struct link_reader *self)
-{
-    if (self->memfd >= 0) {
-        close(self->memfd);
-    }
-    self->memfd = -1;
-}
-
 void link_reader_release(struct link_reader *self)
 {
     for (size_t i = 0; i < LINK_REQUEST_END; i++) {
@@ -88,8 +67,7 @@ void link_reader_release(struct link_reader *self)
         }
         self->queue_end[i] = &self->queue[i];
     }
-    link_request_destroy(&self->partial);
-    drop_memfd(self);
+    link_incoming_release(self);
     (void)pthread_mutex_destroy(&self->mutex);
     close(self->watch);
     close(self->bell);
@@ -153,140 +131,6 @@ static void file_request(struct link_reader *self, struct link_request *request)
     ring_or_hush(self);
 }
 
-/* ---- reading: by the thread that has the role ----------------------------------- */
-
-/* One memfd for a request, and with it; a second one is a breach. */
-static void keep_memfd(struct link_reader *self, int memfd)
-{
-    if (self->memfd == -1) {
-        self->memfd = memfd;
-    } else if (memfd != -1) {
-        drop_memfd(self);
-        self->memfd = LINK_ECORRUPT;
-        if (memfd >= 0) {
-            close(memfd);
-        }
-    }
-}
-
-/* -> bytes, -EAGAIN, LINK_ECLOSED, -errno. */
-static ssize_t receive(struct link_reader *self, void *p, size_t n)
-{
-    int memfd = -1;
-    ssize_t got;
-    do {
-        got = link_passing_receive(self->fd, p, n, MSG_DONTWAIT, &memfd);
-    } while (got == -EINTR);
-    keep_memfd(self, memfd);
-    return got == 0 || got == -ECONNRESET ? LINK_ECLOSED : got;
-}
-
-static bool header_is_good(const struct link_request_header *header)
-{
-    const uint32_t kind = header->kind & ~(uint32_t)(LINK_LARGE | LINK_AREA);
-    const bool in_area = (header->kind & LINK_AREA) != 0;
-    return !(in_area && ((header->kind & LINK_LARGE) != 0 || header->length > LINK_AREA_SIZE)) &&
-           kind >= LINK_SHELL && kind < LINK_REQUEST_END && header->number != 0 &&
-           header->length > 0 && header->length <= LINK_PAYLOAD_MAX;
-}
-
-/* -> 0: the header is whole and good, the errors of receive, LINK_ECORRUPT. */
-static int read_header(struct link_reader *self)
-{
-    while (self->header_n < sizeof self->header) {
-        ssize_t n = receive(self, (uint8_t *)&self->header + self->header_n,
-                            sizeof self->header - self->header_n);
-        if (n < 0) {
-            return (int)n;
-        }
-        self->header_n += (size_t)n;
-    }
-    if (self->partial != NULL) {
-        return 0;
-    }
-    if (!header_is_good(&self->header)) {
-        return LINK_ECORRUPT;
-    }
-    bool elsewhere = (self->header.kind & (LINK_LARGE | LINK_AREA)) != 0;
-    size_t size = elsewhere ? 0 : (size_t)self->header.length;
-    self->partial = xmalloc(sizeof *self->partial + size);
-    self->partial->next = NULL;
-    self->partial->kind =
-        (enum link_request_kind)(self->header.kind & ~(uint32_t)(LINK_LARGE | LINK_AREA));
-    self->partial->count = self->header.count;
-    self->partial->number = self->header.number;
-    self->partial->error = 0;
-    self->partial->mapping = NULL;
-    self->partial->size = size;
-    self->payload_n = 0;
-    return 0;
-}
-
-/* Finds the parts in the memfd of a large request, or notes why they cannot be had. */
-static int read_memfd(struct link_reader *self, struct link_request *request)
-{
-    int r = self->memfd == -1 ? LINK_ECORRUPT : self->memfd;
-    if (self->memfd >= 0) {
-        r = link_mapping_new(self->memfd, self->header.length, &request->mapping);
-    }
-    drop_memfd(self);
-    if (r == 0) {
-        return link_parts_read(link_mapping_slice(request->mapping), &request->parts);
-    }
-    request->error = r;
-    request->parts.count = 0;
-    return r == LINK_ECORRUPT ? r : 0;
-}
-
-/* Copies a request out of the area, which is free then. -> 0, LINK_ECORRUPT. */
-static int read_area(struct link_reader *self, struct link_request *request)
-{
-    struct buffer bytes = BUFFER_INIT;
-    buffer_put(&bytes, self->memory.area, (size_t)self->header.length);
-    atomic_fetch_add(&self->memory.page->area_taken, 1);
-    request->mapping = link_mapping_adopt(&bytes);
-    return link_parts_read(link_mapping_slice(request->mapping), &request->parts);
-}
-
-/* -> 0: all of it is there, the errors of receive, LINK_ECORRUPT. */
-static int read_payload(struct link_reader *self, struct link_request *request)
-{
-    if ((self->header.kind & LINK_LARGE) != 0) {
-        return read_memfd(self, request);
-    }
-    while (self->payload_n < request->size) {
-        ssize_t n =
-            receive(self, request->payload + self->payload_n, request->size - self->payload_n);
-        if (n < 0) {
-            return (int)n;
-        }
-        self->payload_n += (size_t)n;
-    }
-    if (self->memfd != -1) { /* nothing was said of it */
-        drop_memfd(self);
-        return LINK_ECORRUPT;
-    }
-    if ((self->header.kind & LINK_AREA) != 0) {
-        return read_area(self, request);
-    }
-    return link_parts_read((struct slice){request->payload, request->size}, &request->parts);
-}
-
-/* One whole request. -> 0, -EAGAIN, LINK_ECLOSED, LINK_ECORRUPT, -errno. */
-static int read_request(struct link_reader *self, struct link_request **ret_request)
-{
-    int r = read_header(self);
-    if (r == 0) {
-        r = read_payload(self, self->partial);
-    }
-    if (r == 0) {
-        *ret_request = self->partial;
-        self->partial = NULL;
-        self->header_n = 0;
-    }
-    return r;
-}
-
 /* ---- waiting: under the mutex, but for the waiting itself ------------------------ */
 
 /* What a thread waits for; number 0: any of the kind. */
@@ -328,7 +172,7 @@ static int read_one(struct link_reader *self, struct wanted wanted, bool may_sle
     struct link_request *request = NULL;
     self->reading = true;
     pthread_mutex_unlock(&self->mutex);
-    int r = read_request(self, &request);
+    int r = link_incoming_read(self, &request);
     if (r == -EAGAIN && may_sleep) {
         r = sleep_for_input(self);
     }
