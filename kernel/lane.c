@@ -1,6 +1,7 @@
 /*
- * The queue of requests for Python. Runs in the kernel process, on the thread of
- * the zloop. Owns the requests that wait and those with Python.
+ * What becomes of requests for Python: which is next, and what follows when one is over.
+ * Runs in the kernel process, on the thread of the zloop. Owns the requests that wait
+ * (job_queue.h) and those with Python.
  *
  * Requests that cannot run stand in the queue too, so that replies come in the
  * order of the requests.
@@ -28,43 +29,19 @@
 void lane_init(struct lane *self)
 {
     memset(self, 0, sizeof *self);
-    self->last = &self->first;
+    job_queue_init(&self->queue);
     ahead_init(&self->ahead);
     self->next_count = 1;
     self->bytes_max = LANE_BYTES_MAX;
 }
 
-/* A job leaves the queue. */
-static struct job *take_at(struct lane *self, struct job **at)
-{
-    struct job *job = *at;
-
-    *at = job->next;
-    if (!*at) {
-        self->last = at;
-    }
-    self->waiting[job->kind]--;
-    self->bytes -= job->bytes;
-    job->next = NULL;
-    return job;
-}
-
-static struct job *take_first(struct lane *self)
-{
-    return self->first ? take_at(self, &self->first) : NULL;
-}
-
 void lane_release(struct lane *self)
 {
-    struct job *job;
-
     abort_window_release(&self->window);
     origin_unref(&self->last_cell);
     job_destroy(&self->current);
     ahead_release(&self->ahead);
-    while ((job = take_first(self))) {
-        job_destroy(&job);
-    }
+    job_queue_release(&self->queue);
 }
 
 uint64_t lane_running(const struct lane *self)
@@ -142,10 +119,10 @@ static void start(struct kernel *kernel, struct job *job)
 static void pass_comms(struct kernel *kernel)
 {
     struct lane *self = &kernel->lane;
-    struct job **at = &self->first;
+    struct job **at = &self->queue.first;
 
-    if (!self->current || self->waiting[JOB_COMM] == 0 || kernel->stopping || kernel->restarting ||
-        kernel->worker != WORKER_READY) {
+    if (!self->current || self->queue.waiting[JOB_COMM] == 0 || kernel->stopping ||
+        kernel->restarting || kernel->worker != WORKER_READY) {
         return;
     }
     for (size_t i = 0; i < LANE_LOOK_MAX && *at; i++) {
@@ -155,7 +132,7 @@ static void pass_comms(struct kernel *kernel)
         if ((*at)->kind != JOB_COMM || (*at)->invalid) {
             at = &(*at)->next;
         } else if (ahead_has_room(&self->ahead, *at)) {
-            struct job *job = take_at(self, at);
+            struct job *job = job_queue_take(&self->queue, at);
 
             ahead_put(kernel, &job);
         } else {
@@ -168,12 +145,12 @@ void lane_run(struct kernel *kernel)
 {
     struct lane *self = &kernel->lane;
 
-    if (!self->current && self->first) {
+    if (!self->current && self->queue.first) {
         signals_take(kernel); /* what came before the request is not meant for it */
     }
-    while (!self->current && self->first && !kernel->stopping && !kernel->restarting &&
+    while (!self->current && self->queue.first && !kernel->stopping && !kernel->restarting &&
            (kernel->worker == WORKER_READY || kernel->worker == WORKER_BROKEN)) {
-        struct job *job = take_first(self);
+        struct job *job = job_queue_take_first(&self->queue);
 
         if (job->invalid) {
             job_refuse(kernel, &job, last_count(self), "ProtocolError", job->invalid);
@@ -221,30 +198,6 @@ static void end_current(struct kernel *kernel)
     }
 }
 
-static bool is_control(const struct job *job)
-{
-    return job->origin->channel == CHANNEL_CONTROL;
-}
-
-/* Takes the jobs of a kind that came on some channels out of the queue. -> a list, in their order.
- */
-static struct job *take_kind(struct lane *self, enum job_kind kind, bool from_control)
-{
-    struct job *taken = NULL, **taken_last = &taken;
-    struct job **at = &self->first;
-
-    /* A long queue is not looked through for nothing. */
-    while (*at && self->waiting[kind] > 0) {
-        if ((*at)->kind == kind && (from_control || !is_control(*at))) {
-            *taken_last = take_at(self, at);
-            taken_last = &(*taken_last)->next;
-        } else {
-            at = &(*at)->next;
-        }
-    }
-    return taken;
-}
-
 static void refuse_all(struct kernel *kernel, struct job *list)
 {
     while (list) {
@@ -261,29 +214,11 @@ static void drop_completions(struct kernel *kernel, const struct job *newer)
     struct lane *self = &kernel->lane;
 
     if (newer->kind == JOB_EXECUTE || newer->kind == JOB_COMPLETE) {
-        refuse_all(kernel, take_kind(self, JOB_COMPLETE, true));
+        refuse_all(kernel, job_queue_take_kind(&self->queue, JOB_COMPLETE, true));
     }
     if (newer->kind == JOB_EXECUTE && self->current && self->current->kind == JOB_COMPLETE) {
         interrupt_running(kernel);
     }
-}
-
-/* To the end of its channel's: what came on control stands before all that came on shell. */
-static void append(struct lane *self, struct job *job)
-{
-    struct job **at = self->last;
-
-    if (is_control(job)) {
-        for (at = &self->first; *at && is_control(*at); at = &(*at)->next) {
-        }
-    }
-    job->next = *at;
-    *at = job;
-    if (!job->next) {
-        self->last = &job->next;
-    }
-    self->waiting[job->kind]++;
-    self->bytes += job->bytes;
 }
 
 void lane_put(struct kernel *kernel, struct job **job_p)
@@ -292,13 +227,13 @@ void lane_put(struct kernel *kernel, struct job **job_p)
     struct job *job = *job_p;
 
     *job_p = NULL;
-    if (kernel->stopping || (job->kind == JOB_EXECUTE && !is_control(job) &&
+    if (kernel->stopping || (job->kind == JOB_EXECUTE && !job_is_control(job) &&
                              abort_window_covers(&self->window, job->origin->header))) {
         job_refuse(kernel, &job, last_count(self), NULL, NULL);
         return;
     }
     drop_completions(kernel, job);
-    append(self, job);
+    job_queue_append(&self->queue, &job);
     lane_run(kernel);
 }
 
@@ -311,7 +246,7 @@ void lane_abort(struct kernel *kernel)
         atomic_store(&kernel->door.memory.page->comm_refused, kernel->origins.last);
     }
     ahead_end_all(kernel, false);
-    while ((job = take_first(self))) {
+    while ((job = job_queue_take_first(&self->queue))) {
         job_refuse(kernel, &job, last_count(self), NULL, NULL);
     }
     router_pace_shell(kernel);
@@ -365,7 +300,7 @@ void lane_done(struct kernel *kernel, uint64_t number, struct slice content, str
          * What it sends after the reply, which leaves below, is a new decision.
          */
         router_drain(kernel);
-        aborted = take_kind(self, JOB_EXECUTE, false);
+        aborted = job_queue_take_kind(&self->queue, JOB_EXECUTE, false);
         abort_window_open(&self->window, job->origin->header, job->arrived_us);
     }
     finish(kernel, job, failed ? "error" : "ok", (struct slice){content.p + 1, content.n - 1},
@@ -414,7 +349,7 @@ void lane_die(struct kernel *kernel, const char *ename, const char *evalue, cons
     struct job *aborted;
 
     router_drain(kernel);
-    aborted = take_kind(self, JOB_EXECUTE, true);
+    aborted = job_queue_take_kind(&self->queue, JOB_EXECUTE, true);
     if (self->current && self->current->kind == JOB_EXECUTE) {
         abort_window_open(&self->window, self->current->origin->header, self->current->arrived_us);
     }

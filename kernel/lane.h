@@ -25,6 +25,7 @@
 #include "kernel/abort_window.h"
 #include "kernel/ahead.h"
 #include "kernel/job.h"
+#include "kernel/job_queue.h"
 #include "kernel/origin.h"
 
 struct kernel;
@@ -39,11 +40,9 @@ struct kernel;
 enum { LANE_LOOK_MAX = 1024 };
 
 struct lane {
-    struct job *current; /* with Python; its number is origin->number */
-    struct ahead ahead;  /* comm messages with Python, besides */
-    struct job *first, **last;
-    size_t waiting[JOB_KINDS];  /* how many of each kind */
-    size_t bytes;               /* of those that wait */
+    struct job *current;        /* with Python; its number is origin->number */
+    struct ahead ahead;         /* comm messages with Python, besides */
+    struct job_queue queue;     /* those that wait */
     size_t bytes_max;           /* LANE_BYTES_MAX */
     uint32_t next_count;        /* of the next cell that counts; starts at 1 */
     struct abort_window window; /* after an error: requests that are still on their way */

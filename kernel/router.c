@@ -174,12 +174,12 @@ void router_pace_shell(struct kernel *kernel)
 {
     const struct lane *lane = &kernel->lane;
 
-    if (!kernel->shell_held && lane->bytes > lane->bytes_max) {
+    if (!kernel->shell_held && lane->queue.bytes > lane->bytes_max) {
         log_warning("%zu MB of requests wait: no more are taken until half of them are done",
-                    lane->bytes >> 20);
+                    lane->queue.bytes >> 20);
         kernel->shell_held = true;
         zloop_reader_end(kernel->loop, kernel->sockets.socket[CHANNEL_SHELL]);
-    } else if (kernel->shell_held && lane->bytes <= lane->bytes_max / 2) {
+    } else if (kernel->shell_held && lane->queue.bytes <= lane->bytes_max / 2) {
         kernel->shell_held = false;
         add_reader(kernel, CHANNEL_SHELL);
     }

@@ -128,7 +128,7 @@ Test(ahead, none_goes_ahead_of_a_cell_that_stands_before_it)
     stage_execute(&stage, "{\"code\":\"y\"}");
     stage_send(&stage, CHANNEL_SHELL, "inspect_request", "{\"code\":\"a\"}");
     send_comms(&stage, 1);
-    while (stage.kernel->lane.waiting[JOB_COMM] == 0) {
+    while (stage.kernel->lane.queue.waiting[JOB_COMM] == 0) {
         stage_turn(&stage);
     }
     cr_assert_eq(link_reader_poll(&stage.reader, LINK_COMM, 0, &request), -EAGAIN);
@@ -163,7 +163,7 @@ Test(ahead, the_worker_has_only_so_many_at_once)
 
     run_cell(&stage);
     send_comms(&stage, AHEAD_MAX + 2);
-    while (stage.kernel->lane.waiting[JOB_COMM] < 2) {
+    while (stage.kernel->lane.queue.waiting[JOB_COMM] < 2) {
         stage_turn(&stage);
     }
     cr_assert_eq(ahead_count(&stage), AHEAD_MAX);
@@ -174,7 +174,7 @@ Test(ahead, the_worker_has_only_so_many_at_once)
     stage_say_done(&stage, 2, "ok");
     expect_comm(&stage, AHEAD_MAX + 2);
     cr_assert_eq(ahead_count(&stage), AHEAD_MAX);
-    cr_assert_eq(stage.kernel->lane.waiting[JOB_COMM], 1);
+    cr_assert_eq(stage.kernel->lane.queue.waiting[JOB_COMM], 1);
     stage_release(&stage);
 }
 
@@ -187,7 +187,7 @@ Test(ahead, the_worker_has_only_so_many_bytes_at_once_and_one_that_is_larger)
     send_comms(&stage, 1);
     expect_comm(&stage, 2);
     send_comms(&stage, 1);
-    while (stage.kernel->lane.waiting[JOB_COMM] == 0) {
+    while (stage.kernel->lane.queue.waiting[JOB_COMM] == 0) {
         stage_turn(&stage);
     }
     begin(&stage, 2);

@@ -1,4 +1,7 @@
-/* Tests of kernel/lane.c: one at a time, in order; counts; aborts; a worker that cannot answer. */
+/*
+ * Tests of kernel/lane.c and job_queue.c: one at a time, in order; counts; aborts; a worker
+ * that cannot answer.
+ */
 
 #include "kernel_fixture.h"
 
@@ -106,7 +109,7 @@ static void fail_first(struct stage *stage, const char *content)
     stage_expect_request(stage, 1, 1);
     stage_execute(stage, "{\"code\":\"second\"}");
     stage_execute(stage, "{\"code\":1}");
-    while (!stage->kernel->lane.first || !stage->kernel->lane.first->next) {
+    while (!stage->kernel->lane.queue.first || !stage->kernel->lane.queue.first->next) {
         stage_turn(stage);
     }
     stage_say_done(stage, 1, "error");
@@ -147,7 +150,7 @@ static size_t waiting(const struct stage *stage)
 {
     size_t count = 0;
 
-    for (const struct job *job = stage->kernel->lane.first; job; job = job->next) {
+    for (const struct job *job = stage->kernel->lane.queue.first; job; job = job->next) {
         count++;
     }
     return count;
@@ -184,7 +187,7 @@ Test(lane, more_than_may_wait_stays_in_the_socket_until_there_is_room)
         expect_reply(&stage, id, "\"status\":\"ok\"");
         cr_assert_leq(waiting(&stage), FIT);
     }
-    cr_assert_eq(stage.kernel->lane.bytes, 0);
+    cr_assert_eq(stage.kernel->lane.queue.bytes, 0);
     cr_assert_not(stage.kernel->shell_held);
     stage_release(&stage);
 }
@@ -336,7 +339,7 @@ Test(lane, what_comes_before_python_is_ready_waits_for_it)
 
     stage_init(&stage);
     stage_execute(&stage, "{\"code\":\"early\"}");
-    while (!stage.kernel->lane.first) {
+    while (!stage.kernel->lane.queue.first) {
         stage_turn(&stage);
     }
     cr_assert_eq(link_reader_poll(&stage.reader, LINK_SHELL, 0, &request), -EAGAIN);
@@ -377,7 +380,7 @@ Test(lane, a_cell_that_calls_exit_is_answered_and_ends_the_kernel)
     stage_execute(&stage, "{\"code\":\"exit()\"}");
     stage_execute(&stage, "{\"code\":\"behind it\"}");
     stage_expect_request(&stage, 1, 1);
-    while (!stage.kernel->lane.first) {
+    while (!stage.kernel->lane.queue.first) {
         stage_turn(&stage);
     }
     stage_say_done(&stage, 1, "exit");
@@ -396,7 +399,7 @@ static void queue_one_of_each(struct stage *stage)
     stage_expect_request(stage, 1, 1);
     stage_send(stage, CHANNEL_SHELL, "complete_request", "{\"code\":\"fi\",\"cursor_pos\":2}");
     stage_send(stage, CHANNEL_SHELL, "comm_msg", "{\"comm_id\":\"c\",\"data\":{}}");
-    while (!stage->kernel->lane.first || !stage->kernel->lane.ahead.first) {
+    while (!stage->kernel->lane.queue.first || !stage->kernel->lane.ahead.first) {
         stage_turn(stage);
     }
 }
@@ -453,7 +456,7 @@ Test(lane, a_cell_interrupts_a_completion_that_runs)
     stage_send(&stage, CHANNEL_SHELL, "complete_request", "{\"code\":\"\",\"cursor_pos\":0}");
     stage_expect_request(&stage, 1, 1);
     stage_execute(&stage, "{\"code\":\"x\"}");
-    while (!stage.kernel->lane.first) {
+    while (!stage.kernel->lane.queue.first) {
         stage_turn(&stage);
     }
     cr_assert_eq(atomic_load(&stage.worker.memory.page->interrupt_number), 1);

@@ -28,7 +28,7 @@ Test(stop, what_waits_is_aborted_and_no_new_request_is_run)
 
     start_cell(&stage, ignore_all);
     stage_execute(&stage, "{\"code\":\"waits\"}");
-    while (!stage.kernel->lane.first) {
+    while (!stage.kernel->lane.queue.first) {
         stage_turn(&stage);
     }
     stage_send(&stage, CHANNEL_CONTROL, "shutdown_request", "{\"restart\":true}");
@@ -248,7 +248,7 @@ Test(stop, a_worker_that_dies_gives_its_last_words_and_the_kernel_ends_as_it_did
 
         start_cell(&stage, rows[i].body);
         stage_execute(&stage, "{\"code\":\"waits\"}");
-        while (!stage.kernel->lane.first) {
+        while (!stage.kernel->lane.queue.first) {
             stage_turn(&stage);
         }
         for (bool idle = false; !idle;) { /* of the turns, all but the last one's */
@@ -282,7 +282,7 @@ Test(stop, a_worker_that_never_became_ready_leaves_a_kernel_that_tells_why)
     stage_init(&stage);
     stage_worker(&stage, exit_when_told);
     stage_execute(&stage, "{\"code\":\"early\"}");
-    while (!stage.kernel->lane.first) {
+    while (!stage.kernel->lane.queue.first) {
         stage_turn(&stage);
     }
     cr_assert(write(stage.stdio[1], "no module named os\n", 19) == 19);
