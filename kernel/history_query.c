@@ -85,3 +85,8 @@ void history_query_release(struct history_query *self)
 {
     buffer_release(&self->pattern);
 }
+
+bool history_query_is_range_of(const struct history_query *self, int64_t session)
+{
+    return self->access == HISTORY_RANGE && (self->session == 0 || self->session == session);
+}

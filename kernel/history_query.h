@@ -34,6 +34,9 @@ struct history_query {
 const char *history_query_read(struct slice content, struct history_query *ret_query);
 void history_query_release(struct history_query *self);
 
+/* Whether it asks for lines of this session, which is the current one, and of no other. */
+bool history_query_is_range_of(const struct history_query *self, int64_t session);
+
 /*
  * Appends a raw JSON string as UTF-8. A lone surrogate, which is legal in code,
  * becomes U+FFFD, so that characters can be counted and stored.

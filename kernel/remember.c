@@ -1,9 +1,7 @@
 /*
- * Brings the session's memory and the history's file together. Runs in the kernel
- * process, on the thread of the zloop. Owns the requests that wait for the thread.
- *
- * What the file cannot tell, memory does: the results of this session, which the file
- * has only if the user wants that, and all of it where there is no file, or a slow one.
+ * Brings the session's memory and the history's file together: what goes where, and who
+ * is asked. Runs in the kernel process, on the thread of the zloop. Owns the keeper, and
+ * what a profile has said. Requests that wait for the keeper are in history_wait.c.
  *
  * While Python reads the user's profile, which may forbid the file, one cell can be on its
  * way, and requests: they are kept and go to the file, or not, when the place is known.
@@ -18,126 +16,9 @@
 #include "bridge/xalloc.h"
 #include "kernel/history_keeper.h"
 #include "kernel/history_place.h"
+#include "kernel/history_wait.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
-#include "kernel/reply.h"
-
-struct history_wait {
-    struct history_wait *next;
-    struct kernel *kernel;
-    struct origin *origin;
-    struct history_query query;
-    uint64_t ask;
-    int timer;
-};
-
-/* ---- answers ----------------------------------------------------------------------- */
-
-static void send_answer(struct kernel *kernel, const struct origin *origin, struct buffer *content)
-{
-    buffer_put_char(content, '}');
-    reply_send(kernel, origin, slice_of("{}"), buffer_slice(content));
-    iopub_status(&kernel->iopub, origin, "idle");
-}
-
-static void answer_from_memory(struct kernel *kernel, const struct origin *origin,
-                               const struct history_query *query)
-{
-    struct buffer content = BUFFER_INIT;
-
-    buffer_put_text(&content, "{\"status\":\"ok\",");
-    history_answer(&kernel->history, query, kernel->remember.session, &content);
-    send_answer(kernel, origin, &content);
-    buffer_release(&content);
-}
-
-static void answer_from_file(struct kernel *kernel, const struct history_wait *wait,
-                             const struct history_rows *rows)
-{
-    bool with_output = wait->query.with_output;
-    struct buffer content = BUFFER_INIT;
-
-    buffer_put_text(&content, "{\"status\":\"ok\",\"history\":[");
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct history_row *row = &rows->row[i];
-        struct slice input = {rows->text.p + row->input_at, row->input_n};
-        struct slice output = {rows->text.p + row->output_at, row->output_n};
-
-        if (with_output && output.n == 0 && row->session == kernel->remember.session) {
-            output = history_output(&kernel->history, (uint32_t)row->line);
-        }
-        buffer_put_text(&content, i > 0 ? "," : "");
-        history_put_row(&content, row->session, row->line, input, with_output, output);
-    }
-    buffer_put_char(&content, ']');
-    send_answer(kernel, wait->origin, &content);
-    buffer_release(&content);
-}
-
-static bool is_range_of_ours(const struct remember *self, const struct history_query *query)
-{
-    return query->access == HISTORY_RANGE &&
-           (query->session == 0 || query->session == self->session);
-}
-
-/* ---- requests that wait --------------------------------------------------------------- */
-
-static void end_wait(struct history_wait **at)
-{
-    struct history_wait *wait = *at;
-
-    *at = wait->next;
-    if (wait->kernel->loop) { /* it is over before we are released */
-        (void)zloop_timer_end(wait->kernel->loop, wait->timer);
-    }
-    history_query_release(&wait->query);
-    origin_unref(&wait->origin);
-    free(wait);
-}
-
-static void answer_all_from_memory(struct kernel *kernel)
-{
-    while (kernel->remember.waits) {
-        struct history_wait *wait = kernel->remember.waits;
-
-        answer_from_memory(kernel, wait->origin, &wait->query);
-        end_wait(&kernel->remember.waits);
-    }
-}
-
-static int on_late(zloop_t *loop, int timer, void *arg)
-{
-    struct history_wait *late = arg, **at = &late->kernel->remember.waits;
-    struct kernel *kernel = late->kernel;
-
-    (void)loop;
-    (void)timer;
-    while (*at != late) {
-        at = &(*at)->next;
-    }
-    log_warning("history: the file does not answer; this session's lines are all that is told");
-    answer_from_memory(kernel, late->origin, &late->query);
-    end_wait(at);
-    return 0;
-}
-
-static void take_rows(struct kernel *kernel, uint64_t ask, const struct history_rows *rows)
-{
-    struct history_wait **at = &kernel->remember.waits;
-
-    while (*at && (*at)->ask != ask) {
-        at = &(*at)->next;
-    }
-    if (!*at) {
-        return; /* it was answered from memory */
-    }
-    if (is_range_of_ours(&kernel->remember, &(*at)->query)) {
-        answer_from_memory(kernel, (*at)->origin, &(*at)->query);
-    } else {
-        answer_from_file(kernel, *at, rows);
-    }
-    end_wait(at);
-}
 
 /* ---- the thread ----------------------------------------------------------------------- */
 
@@ -156,7 +37,7 @@ static void go_off(struct kernel *kernel, const char *why)
     log_warning("history: %s; this session's stays in memory", why);
     kernel->remember.off = true;
     show_session(kernel, kernel->remember.session);
-    answer_all_from_memory(kernel);
+    history_wait_give_up(kernel);
 }
 
 static int on_news(zloop_t *loop, zmq_pollitem_t *item, void *arg)
@@ -173,7 +54,7 @@ static int on_news(zloop_t *loop, zmq_pollitem_t *item, void *arg)
             show_session(kernel, news.session);
             break;
         case HISTORY_NEWS_ROWS:
-            take_rows(kernel, news.ask, &news.rows);
+            history_wait_answer(kernel, news.ask, &news.rows);
             history_rows_release(&news.rows);
             break;
         case HISTORY_NEWS_OFF:
@@ -300,7 +181,7 @@ static bool is_enough(const struct kernel *kernel, const struct history_query *q
 {
     const struct remember *self = &kernel->remember;
 
-    return is_range_of_ours(self, query) ||
+    return history_query_is_range_of(query, self->session) ||
            (query->access == HISTORY_TAIL && self->session != 0 && query->n >= 0 &&
             (uint64_t)query->n <= kernel->history.count);
 }
@@ -325,7 +206,7 @@ static void ask_all(struct kernel *kernel)
             (void)history_keeper_ask(self->keeper, &wait->query, wait->ask);
         }
     } else {
-        answer_all_from_memory(kernel);
+        history_wait_give_up(kernel);
     }
 }
 
@@ -375,24 +256,14 @@ void remember_ready(struct kernel *kernel)
 void remember_answer(struct kernel *kernel, struct origin *origin, struct history_query *query)
 {
     struct remember *self = &kernel->remember;
-    struct history_wait *wait, **last = &self->waits;
 
     if (is_enough(kernel, query) || !may_ask(kernel, query, ++self->asks)) {
-        answer_from_memory(kernel, origin, query);
+        history_answer_at_once(kernel, origin, query);
         history_query_release(query);
         return;
     }
-    wait = xcalloc(1, sizeof *wait);
-    wait->kernel = kernel;
-    wait->origin = origin_ref(origin);
-    wait->query = *query;
-    wait->ask = self->asks;
-    wait->timer = zloop_timer(kernel->loop, self->keeper ? REMEMBER_ANSWER_MS : REMEMBER_PLACE_MS,
-                              1, on_late, wait);
-    while (*last) {
-        last = &(*last)->next;
-    }
-    *last = wait;
+    history_wait_add(kernel, origin, query, self->asks,
+                     self->keeper ? REMEMBER_ANSWER_MS : REMEMBER_PLACE_MS);
 }
 
 void remember_forget(struct kernel *kernel)
@@ -410,7 +281,7 @@ void remember_forget(struct kernel *kernel)
 
 void remember_release(struct kernel *kernel)
 {
-    answer_all_from_memory(kernel);
+    history_wait_give_up(kernel);
     if (!history_keeper_destroy(&kernel->remember.keeper, REMEMBER_END_MS)) {
         log_warning("history: the disk does not answer, the last lines are lost");
     } else {

@@ -19,7 +19,7 @@
 
 struct history_keeper;
 struct history_query;
-struct history_wait; /* remember.c */
+struct history_wait;
 struct kernel;
 struct origin;
 
@@ -40,7 +40,7 @@ struct remember {
     bool told_full;                /* that a cell was left out, the disk being too slow */
     int64_t session;               /* this session's number in the file; 0: not known, or none */
     uint64_t asks;
-    struct history_wait *waits; /* requests that wait for the thread */
+    struct history_wait *waits; /* requests that wait for the thread (history_wait.h) */
 };
 
 /* A cell that is to be stored begins; `code` is a raw JSON string. */
