@@ -20,6 +20,7 @@
 #include "bridge/half.h"
 #include "bridge/py_json.h"
 #include "bridge/speaker.h"
+#include "bridge/stream_say.h"
 #include "bridge/streams.h"
 #include "bridge/xalloc.h"
 

@@ -16,6 +16,7 @@
 #include "bridge/forked.h"
 #include "bridge/port.h"
 #include "bridge/py_compat.h"
+#include "bridge/stream_say.h"
 #include "bridge/streams.h"
 
 static struct {

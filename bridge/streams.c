@@ -1,7 +1,7 @@
 /*
- * The stream types: see streams.h. There are exactly two objects of each type
- * and nobody can make more, so an object is known by its address and needs no
- * fields of its own behind those of its base class. The bases are CPython's C
+ * The stream types: see streams.h; what is written goes on by stream_say.h. There are
+ * exactly two objects of each type and nobody can make more, so an object is known by its
+ * address and needs no fields of its own behind those of its base class. The bases are CPython's C
  * classes (_io._TextIOBase, _io._BufferedIOBase), which serve everything that
  * a stream can not do with UnsupportedOperation; io's abstract classes learn of
  * ours by register(), as they did of CPython's. Worker, any Python thread.
@@ -11,16 +11,13 @@
 
 #include "bridge/forked.h"
 #include "bridge/outstream.h"
-#include "bridge/py_compat.h"
-#include "bridge/speaker.h"
-#include "bridge/tape.h"
-#include "bridge/utf8.h"
+#include "bridge/port.h"
+#include "bridge/stream_say.h"
 
 static struct {
     PyObject *text;
     PyObject *raw;        /* text.buffer */
     PyObject *attributes; /* text.__dict__: what the user put over methods */
-    struct utf8_decoder decoder;
 } streams[PORT_STREAMS];
 
 static const char *const stream_name[PORT_STREAMS] = {"<stdout>", "<stderr>"};
@@ -55,83 +52,6 @@ int stream_if_ours(PyObject *file)
 
 /* ---- writing ------------------------------------------------------------- */
 
-static int py_say_bytes(int stream, struct slice bytes)
-{
-    if (forked_is_child()) {
-        return py_forked_put(stream, bytes);
-    }
-    struct buffer text = BUFFER_INIT;
-    int error = 0;
-    struct speaker *speaker = py_speaker_current();
-    while (error == 0 && bytes.n > 0) {
-        size_t n = bytes.n < SPEAKER_PIECE ? bytes.n : SPEAKER_PIECE;
-        buffer_clear(&text);
-        utf8_decode(&streams[stream].decoder, (struct slice){bytes.p, n}, &text);
-        tape_put_utf8(stream, buffer_slice(&text));
-        error = py_speaker_say_utf8(speaker, stream, buffer_slice(&text));
-        bytes = (struct slice){bytes.p + n, bytes.n - n};
-    }
-    py_speaker_leave(speaker);
-    buffer_release(&text);
-    return error;
-}
-
-static int py_finish(int stream)
-{
-    if (streams[stream].decoder.n == 0) {
-        return 0;
-    }
-    struct buffer text = BUFFER_INIT;
-    utf8_finish(&streams[stream].decoder, &text);
-    struct speaker *speaker = py_speaker_current();
-    int error = py_speaker_say_utf8(speaker, stream, buffer_slice(&text));
-    py_speaker_leave(speaker);
-    buffer_release(&text);
-    return error;
-}
-
-int py_streams_finish(void)
-{
-    int error = py_finish(PORT_STDOUT);
-    return py_finish(PORT_STDERR) != 0 ? -1 : error;
-}
-
-int py_stream_say_utf8(int stream, struct slice text)
-{
-    if (forked_is_child()) {
-        return py_forked_put(stream, text);
-    }
-    if (py_finish(stream) != 0) {
-        return -1;
-    }
-    tape_put_utf8(stream, text);
-    struct speaker *speaker = py_speaker_current();
-    int error = py_speaker_say_utf8(speaker, stream, text);
-    py_speaker_leave(speaker);
-    return error;
-}
-
-int py_stream_say(int stream, PyObject *text)
-{
-    if (forked_is_child()) {
-        struct buffer scratch = BUFFER_INIT;
-        struct slice utf8;
-        int error = py_text_utf8(text, &scratch, &utf8);
-        if (error == 0) {
-            error = py_forked_put(stream, utf8);
-        }
-        buffer_release(&scratch);
-        return error;
-    }
-    if (py_finish(stream) != 0 || py_tape_put(stream, text) != 0) {
-        return -1;
-    }
-    struct speaker *speaker = py_speaker_current();
-    int error = py_speaker_say(speaker, stream, text);
-    py_speaker_leave(speaker);
-    return error;
-}
-
 static PyObject *py_text_write(PyObject *self, PyObject *text)
 {
     if (!PyUnicode_Check(text)) {
@@ -158,7 +78,7 @@ static PyObject *py_raw_write(PyObject *self, PyObject *data)
     if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) != 0) {
         return NULL;
     }
-    int error = py_say_bytes(stream_of(self), (struct slice){view.buf, (size_t)view.len});
+    int error = py_stream_say_bytes(stream_of(self), (struct slice){view.buf, (size_t)view.len});
     PyObject *n = error == 0 ? PyLong_FromSsize_t(view.len) : NULL;
     PyBuffer_Release(&view);
     return n;

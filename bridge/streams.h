@@ -12,8 +12,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "bridge/slice.h"
-
 /* Makes both and puts them into sys. -> 0, -1 with an exception. */
 int py_streams_init(void);
 
@@ -25,15 +23,6 @@ PyObject *stream_object_b(int stream);
  * replaced by the user; else -1. NULL-safe.
  */
 int stream_if_ours(PyObject *file);
-
-/* Writes a str, as the stream's write does. -> 0, -1. */
-int py_stream_say(int stream, PyObject *text);
-
-/* The same for valid UTF-8. -> 0, -1. */
-int py_stream_say_utf8(int stream, struct slice text);
-
-/* The cell is over: half a character that was written as bytes becomes U+FFFD. -> 0, -1. */
-int py_streams_finish(void);
 
 /*
  * Flushes the Python-level files that the user may have put over fd 1 and 2:

@@ -1,5 +1,5 @@
 /*
- * bridge/speaker.c and streams.c behind a port that only remembers: what goes
+ * bridge/speaker.c, stream_say.c and streams.c behind a port that only remembers: what goes
  * out at once, what is kept for the end, and whose text it is.
  */
 
@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "bridge/stream_say.h"
 #include "bridge/streams.h"
 #include "bridge/threads.h"
 #include "bridge/utf8.h"
