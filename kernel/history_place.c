@@ -24,7 +24,7 @@ bool history_place_wanted(const struct options *options)
 {
     const char *file = options->history_file;
 
-    return options->history && (!file || (*file && strcmp(file, ":memory:") != 0));
+    return options->history.is && (!file || (*file && strcmp(file, ":memory:") != 0));
 }
 
 /* -> the caller's to free; NULL: there is none. */

@@ -19,7 +19,7 @@ enum option_kind {
     OPTION_COUNT,   /* a size_t */
     OPTION_SECONDS, /* an int64_t, milliseconds */
     OPTION_SIZE,    /* a uint64_t, bytes */
-    OPTION_TRUTH,   /* a bool, as traitlets spells it */
+    OPTION_TRUTH,   /* a struct option_truth, as traitlets spells it */
     OPTION_LEVEL,   /* --log-level */
     OPTION_ENV,     /* --env */
     OPTION_ON_DEATH,
@@ -28,7 +28,7 @@ enum option_kind {
     OPTION_USER,
     OPTION_SYS_PREFIX,
     OPTION_SWITCH, /* a bool that becomes true */
-    OPTION_OFF,    /* a bool that becomes false */
+    OPTION_OFF,    /* a struct option_truth that becomes false, in our own words */
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_PREFIX, /* a value again */

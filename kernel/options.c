@@ -78,9 +78,11 @@ static int take_size(struct parser *self, const char *name, const char *text, ui
                       text);
 }
 
-static int take_truth(struct parser *self, const char *name, const char *text, bool *ret_truth)
+static int take_truth(struct parser *self, const char *name, const char *text,
+                      struct option_truth *ret_truth)
 {
-    return option_truth(text, ret_truth) == 0
+    ret_truth->said = true;
+    return option_truth(text, &ret_truth->is) == 0
                ? 0
                : fail(self, "--%s: \"%.100s\" is neither True nor False", name, text);
 }
@@ -194,8 +196,10 @@ static int apply(struct parser *self, const struct option *option, char *value)
     case OPTION_PREFIX:
         return take_where(self, INSTALL_PREFIX, value);
     case OPTION_SWITCH:
+        *(bool *)place_of(self, option) = true;
+        return 0;
     case OPTION_OFF:
-        *(bool *)place_of(self, option) = option->kind == OPTION_SWITCH;
+        *(struct option_truth *)place_of(self, option) = (struct option_truth){0};
         return 0;
     case OPTION_HELP:
         self->options.command = COMMAND_HELP;
@@ -381,7 +385,7 @@ int options_parse(int argc, char **argv, struct options *ret_options,
                     .stall_timeout_ms = STALL_TIMEOUT_MS,
                     .shell = "auto",
                     .comm_timeout_ms = -1,
-                    .history = true,
+                    .history.is = true,
                     .log_level = LEVEL_INFO},
         .error = ret_error,
     };

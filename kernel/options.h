@@ -29,6 +29,12 @@ enum { EXIT_USAGE = 2 };
 
 enum { OPTIONS_ERROR_MAX = 512, OPTIONS_IGNORED_MAX = 32, OPTIONS_VARIABLES_MAX = 64 };
 
+/* A setting that an IPython profile has, too: what an option says goes before it. */
+struct option_truth {
+    bool is;
+    bool said; /* by IPython's own option */
+};
+
 struct options {
     enum command command;
     const char *connection_file; /* NULL: none given */
@@ -47,12 +53,12 @@ struct options {
     bool no_ipykernel_shim;      /* `import ipykernel` finds the real one, or none */
     int log_level;               /* enum log_level; LEVEL_INFO if nothing else is said */
     const char *log_file;        /* NULL: stderr */
-    bool history;                /* cells are written to IPython's history */
-    bool history_output;         /* and their results */
-    const char *history_file;    /* NULL: in the profile; ":memory:": in none */
-    const char *ipython_dir;     /* NULL: $IPYTHONDIR, else ~/.ipython */
-    const char *profile;         /* its name; NULL: "default" */
-    const char *profile_dir;     /* NULL: that of `profile` in ipython_dir */
+    struct option_truth history; /* cells are written to IPython's history */
+    struct option_truth history_output; /* and their results */
+    const char *history_file;           /* NULL: in the profile; ":memory:": in none */
+    const char *ipython_dir;            /* NULL: $IPYTHONDIR, else ~/.ipython */
+    const char *profile;                /* its name; NULL: "default" */
+    const char *profile_dir;            /* NULL: that of `profile` in ipython_dir */
     /* The --Trait.name=value that are IPython's, and words for nobody; more are only counted. */
     const char *ignored[OPTIONS_IGNORED_MAX];
     const char *ignored_value[OPTIONS_IGNORED_MAX]; /* of "--Trait.name value"; else NULL */

@@ -171,7 +171,7 @@ void remember_source(struct kernel *kernel, uint32_t line, struct slice text)
 void remember_result(struct kernel *kernel, uint32_t line, struct slice text)
 {
     history_set_output(&kernel->history, line, text);
-    if (options_of(kernel)->history_output && has_keeper(kernel)) {
+    if (options_of(kernel)->history_output.is && has_keeper(kernel)) {
         note_put(kernel, history_keeper_put(kernel->remember.keeper, HISTORY_OUTPUT, line, text));
     }
 }
@@ -238,7 +238,7 @@ void remember_place(struct kernel *kernel, struct slice file, bool outputs)
     self->file = copy_of(file);
     self->options = *kernel->options;
     self->options.history_file = self->file;
-    self->options.history_output = kernel->options->history_output || outputs;
+    self->options.history_output.is = kernel->options->history_output.is || outputs;
     show_session(kernel, 0);
     if (job && job->count == self->held_line && has_keeper(kernel)) {
         put_cell(kernel, job->count, job->code);

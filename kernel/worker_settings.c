@@ -36,6 +36,14 @@ static void put_trait(struct buffer *text, const char *name, const char *value)
     buffer_release(&whole);
 }
 
+/* IPython gets it too, for its rule that an argument goes before the profile. */
+static void put_truth(struct buffer *text, const char *name, struct option_truth truth)
+{
+    if (truth.said) {
+        put_trait(text, name, truth.is ? "True" : "False");
+    }
+}
+
 char *worker_settings(const struct options *options)
 {
     char *history = history_place_wanted(options) ? history_place_path(options) : NULL;
@@ -48,6 +56,8 @@ char *worker_settings(const struct options *options)
     put(&text, "connection_file", options->connection_file);
     put(&text, "history", history);
     put(&text, "history_chosen", options->history_file ? "yes" : NULL);
+    put_truth(&text, "--HistoryManager.enabled", options->history);
+    put_truth(&text, "--HistoryManager.db_log_output", options->history_output);
     put(&text, "ipython_dir", options->ipython_dir);
     put(&text, "profile", options->profile);
     put(&text, "profile_dir", options->profile_dir);

@@ -101,6 +101,31 @@ def test_the_command_line_goes_before_the_profile(start, profile, tmp_path, text
     assert files(tmp_path) == ["said.sqlite"]
 
 
+@pytest.mark.parametrize("text, arg", [
+    ("c.HistoryManager.enabled = False", "--HistoryManager.enabled=True"),
+    ("c.HistoryAccessor.enabled = False", "--HistoryManager.enabled=1"),
+    ("c.HistoryAccessor.enabled = False", "--HistoryAccessor.enabled=True"),
+])
+def test_a_history_that_the_command_line_wants_is_written(start, profile, tmp_path, text, arg):
+    kernel = profile(start, text, args=[arg])
+    kernel.execute("first = 1")
+    assert "first = 1" in kernel.execute("%history -g first*").stdout
+    kernel.stop()
+    assert rows(tmp_path / "ipython/profile_default/history.sqlite")[0][3] == "first = 1"
+
+
+@pytest.mark.parametrize("said, found", [(True, [(1, 1, "'seen'")]), (False, [])])
+def test_whether_results_are_written_is_the_command_lines_to_say(start, profile, tmp_path, said, found):
+    text = f"c.HistoryManager.db_log_output = {not said}"
+    kernel = profile(start, text, args=[f"--HistoryManager.db_log_output={said}"])
+    kernel.execute("'seen'")
+    assert kernel.run("get_ipython().history_manager.db_log_output") == [("result", client.text(str(said)))]
+    kernel.stop()
+    file = tmp_path / "ipython/profile_default/history.sqlite"
+    assert [row[:2] + row[3:] for row in rows(file)][0] == (1, 1, "'seen'")
+    assert rows(file, "output_history")[:1] == found
+
+
 def test_no_history_is_none_whatever_the_profile_says(start, profile, tmp_path):
     text = f"c.HistoryManager.hist_file = {str(tmp_path / 'mine.sqlite')!r}"
     kernel = profile(start, text, args=["--no-history"])

@@ -32,7 +32,7 @@ static void set_up(void)
     (void)snprintf(directory, sizeof directory, "/tmp/ek-history-XXXXXX");
     cr_assert(mkdtemp(directory));
     (void)snprintf(file, sizeof file, "%s/a/b/history.sqlite", directory);
-    options = (struct options){.history = true, .history_file = file};
+    options = (struct options){.history.is = true, .history_file = file};
     cr_assert_eq(sqlite_load(SQLITE_LIBRARY, &sqlite, error, sizeof error), 0, "%s", error);
 }
 
@@ -558,10 +558,11 @@ Test(history_place, is_ipythons_own)
 
 Test(history_place, is_none_where_that_is_wanted)
 {
-    cr_expect(history_place_wanted(&(struct options){.history = true}));
-    cr_expect(history_place_wanted(&(struct options){.history = true, .history_file = "x"}));
-    cr_expect_not(history_place_wanted(&(struct options){.history = false, .history_file = "x"}));
-    cr_expect_not(history_place_wanted(&(struct options){.history = true, .history_file = ""}));
+    cr_expect(history_place_wanted(&(struct options){.history.is = true}));
+    cr_expect(history_place_wanted(&(struct options){.history.is = true, .history_file = "x"}));
     cr_expect_not(
-        history_place_wanted(&(struct options){.history = true, .history_file = ":memory:"}));
+        history_place_wanted(&(struct options){.history.is = false, .history_file = "x"}));
+    cr_expect_not(history_place_wanted(&(struct options){.history.is = true, .history_file = ""}));
+    cr_expect_not(
+        history_place_wanted(&(struct options){.history.is = true, .history_file = ":memory:"}));
 }

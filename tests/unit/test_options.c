@@ -195,20 +195,21 @@ Test(options, short_names_of_ipythons_traits_are_for_ipython)
 Test(options, the_place_of_the_history_is_said_as_for_ipykernel)
 {
     cr_assert(eq(int, PARSE("kernel"), 0));
-    cr_expect(options.history && !options.history_output);
+    cr_expect(options.history.is && !options.history_output.is);
     cr_expect(options.history_file == NULL && options.profile == NULL);
+    cr_expect_not(options.history.said || options.history_output.said);
     cr_assert(eq(int, PARSE("kernel", "--no-history"), 0));
-    cr_expect_not(options.history);
+    cr_expect(not(options.history.is || options.history.said));
     cr_assert(eq(int, PARSE("kernel", "--HistoryManager.enabled=False"), 0));
-    cr_expect_not(options.history);
+    cr_expect(options.history.said && !options.history.is);
     cr_assert(eq(int, PARSE("kernel", "--no-history", "--HistoryManager.enabled", "True"), 0));
-    cr_expect(options.history);
+    cr_expect(options.history.is && options.history.said);
     cr_assert(
         eq(int,
            PARSE("kernel", "--HistoryManager.hist_file=:memory:", "--profile=p",
                  "--HistoryManager.db_log_output=1", "--profile-dir", "/d", "--ipython-dir", "/i"),
            0));
-    cr_expect(options.history_output);
+    cr_expect(options.history_output.is && options.history_output.said);
     cr_expect(eq(sz, options.ignored_count, 0));
     EXPECT_TEXT(options.history_file, ":memory:");
     EXPECT_TEXT(options.profile, "p");

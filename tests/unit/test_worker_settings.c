@@ -25,7 +25,8 @@ Test(worker_settings, all_that_may_be_said)
     expect(&(struct options){.shell = "plain",
                              .no_ipykernel_shim = true,
                              .connection_file = "/c.json",
-                             .history = true,
+                             .history = {.is = true, .said = true},
+                             .history_output.said = true,
                              .history_file = "h",
                              .ipython_dir = "/i",
                              .profile = "p",
@@ -34,12 +35,13 @@ Test(worker_settings, all_that_may_be_said)
                              .ignored_value = {[2] = "w"},
                              .ignored_count = 4},
            "shell=plain\nipykernel=no\nconnection_file=/c.json\nhistory=h\nhistory_chosen=yes\n"
+           "trait=--HistoryManager.enabled=True\ntrait=--HistoryManager.db_log_output=False\n"
            "ipython_dir=/i\nprofile=p\nprofile_dir=/d\ntrait=--A.b=1\ntrait=--A.d=w\n"
            "trait=--pylab\n");
 }
 
 Test(worker_settings, a_history_in_memory_has_no_file)
 {
-    expect(&(struct options){.shell = "auto", .history = true, .history_file = ":memory:"},
+    expect(&(struct options){.shell = "auto", .history.is = true, .history_file = ":memory:"},
            "shell=auto\nipykernel=yes\nhistory_chosen=yes\n");
 }
