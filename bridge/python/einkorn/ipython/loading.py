@@ -144,7 +144,15 @@ def _load(_):
     finally:
         _loads = False
         if collecting:
+            _make_old(gc)
             gc.enable()
+
+
+def _make_old(gc):
+    """Have the collector take all that there is for old.  It would have to read it all to find out."""
+    if gc.get_freeze_count() == 0:  # what the user has frozen would thaw
+        gc.freeze()
+        gc.unfreeze()  # into the oldest generation
 
 
 def _make():
