@@ -72,6 +72,21 @@ CONFIGURATION = {
 }
 
 
+COLLECTING = """
+import logging, sys
+sys.collected = []
+logging.getLogger().addHandler(type('', (logging.Handler,), {'emit': lambda _, it: sys.collected.append(it.msg)})())
+"""
+
+
+@pytest.mark.parametrize("line", ["", "c.IPKernelApp.exec_lines = ['made = 1']"])
+def test_no_warning_of_options_that_only_the_kernel_knows(pair_of, line):
+    pair = pair_of({"profile_default/ipython_kernel_config.py": COLLECTING + line})
+    pair.same("import sys; sys.collected")
+    ours, _ = pair.both("sorted(get_ipython().config.IPKernelApp)")
+    assert "connection_file" in ours.data()[0]
+
+
 @pytest.mark.parametrize("name", CONFIGURATION)
 def test_each_configuration_file_is_read(pair_of, name):
     pair = pair_of({f"profile_default/{name}": CONFIGURATION[name]})

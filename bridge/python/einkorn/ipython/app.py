@@ -17,6 +17,9 @@ class IPKernelApp(SingletonConfigurable):
     kernel = Any()
     shell = Any()
 
+    def _load_config(self, cfg, section_names=None, traits=None):
+        """Take nothing from it: who reads the profile has; of most options this class would warn."""
+
     @property
     def abs_connection_file(self):
         """The path of the connection file."""
