@@ -9,12 +9,21 @@ import pytest
 
 # By what they have: something to transform, or what only looks like it.
 SPECIAL = [
-    "%time 1", "  %time 1", "if 1:\n    %time 1\n    x = 2", "!ls", "if 1:\n    !ls", "x = !ls", "x =!ls",
-    "x = \\\n !ls", "x = %time 1", "x =\\\n    %time 1", "a = b = !ls", "x?", "x ? ", "?x", "x.y??", "f(\n1)?",
-    ",f a b", ";f a b", "/f a b", "\\\n%time 1", "for i in x:\n    i?\n", "x = '''\n?\n'''; y?",
-    "'''a\n%time 1\n'''\n%time 2", "(a\n%b)\n%time 1", "x\\\n?", "\n\n%time 1", "x =\xa0!ls", "a\u2028%time 1",
-    "x = 1\r\n%time 1\r\n", "\x0c%time 1", "\t%time 1", ">>> %time 1", "In [1]: !ls", "%time 1\n!ls\nx?\ny = !z",
-    "'\n%time 1", "f(\n%time 1", "if 1:\n        x\n    y", "if (1 and\n    2):\n        x\n   y",
+    "if 1:\n    %time 1\n    x = 2", "if 1:\n    !ls", "x = !ls", "x =!ls", "%time 1\nx = !ls", "!ls\\\n!ls",
+    "!ls ?.py", "x = \\\n !ls", "x = %time 1", "x =\\\n    %time 1", "a = b = !ls", "x?", "x ? ", "?x", "x.y??",
+    "f(\n1)?", "%time?", ",f a b", ";f a b", "/f a b", "\\\n%time 1", "for i in x:\n    i?\n", "%time f(\n1)?",
+    "x = '''\n?\n'''; y?", "'''a\n%time 1\n'''\n%time 2", "(a\n%b)\n%time 1", "x\\\n?", "x =\xa0!ls",
+    "a\u2028%time 1", "%time 1\u2028", "x = 1\r\n%time 1\r\n", "%time 1\r\n", "%a\n!b\nx?\ny = !z",
+    "%time f(\n%time 1\nx = %time 2", "%time 1 \\\n  2", "'\n%time 1", "f(\n%time 1", "if 1:\n        x\n    y",
+    "if (1 and\n    2):\n        x\n   y", "%a\n    if 1:\n  x", "%a\nx = ''' \n!b\n'''\n!c",
+    "%time '''\nx = %time 1\n'''", "!= 2", "% time 1", "%-x", "!{x}", "!/bin/ls", "! ls",
+]
+COMMANDS = [  # in lines that nothing before them can take in
+    "%time 1", "  %time 1", "!ls", "\n\n%time 1", "\t%time 1", "\x0c%time 1", ">>> %time 1", "In [1]: !ls",
+    "%_x", "%a\n!b\n%c", "%matplotlib inline\nimport numpy as np\nif 1:\n    x = 'a'", "%time it's\ny = 1",
+    '!echo "a\n%b', "%time f(\n1)", "!pip install a==1 'b>=2'  # c", "%time x = %timeit 1", "!x = !y\nz",
+    "%time 1\n\n\nx\n", "%a 'é' \\n \\ \n%b", "%time '''\nx", "%time 1\n    x = 1\n    y",
+    "%time {1: '%d' % 2}[1]\nx = a % b",
 ]
 LEFT_ALONE = [
     "pass", "x = 1\ny = x\n", "a % b", "a != b", "'%d' % 3", "f'{x!r} {y:%Y}'", "'what?' in x", "x?'", "%%time\n1",
@@ -56,6 +65,13 @@ def test_becomes_what_ipython_makes_of_it(kernel, cell):
     ours, theirs, tokenized = both(kernel, cell)
     assert ours == theirs
     assert tokenized
+
+
+@pytest.mark.parametrize("cell", COMMANDS)
+def test_commands_at_the_start_are_found_without_tokenizing(kernel, cell):
+    ours, theirs, tokenized = both(kernel, cell)
+    assert ours == theirs
+    assert "get_ipython()" in ours and not tokenized
 
 
 @pytest.mark.parametrize("cell", LEFT_ALONE)
