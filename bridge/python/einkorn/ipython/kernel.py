@@ -14,7 +14,6 @@ from traitlets import Any, Bool, Dict, Float, Instance, Integer, List, Unicode, 
 from traitlets.config import SingletonConfigurable
 
 from .. import __version__, parents, tasks
-from . import inspecting
 from .session import PUB_SOCKET, SESSION
 
 
@@ -202,14 +201,20 @@ class IPythonKernel(Kernel):
 
     def do_complete(self, code, cursor_pos):
         """Return the content of a complete_reply; at once, from any thread."""
+        from . import inspecting
+
         return inspecting.complete(self.shell, code, cursor_pos)
 
     def do_inspect(self, code, cursor_pos, detail_level=0, omit_sections=()):
         """Return the content of an inspect_reply; at once, from any thread."""
+        from . import inspecting
+
         return inspecting.inspect(self.shell, code, cursor_pos, detail_level, omit_sections)
 
     def do_is_complete(self, code):
         """Return the content of an is_complete_reply."""
+        from . import inspecting
+
         return inspecting.is_complete(self.shell, code)
 
     def do_history(

@@ -25,6 +25,7 @@ from .. import parents, tasks
 from . import debugging, loading, shim
 from .app import IPKernelApp
 from .compiler import Compiler
+from .completing import CompletesLate
 from .displaying import ZMQDisplayPublisher, ZMQShellDisplayHook
 from .events import Events
 from .formatting import DisplayFormatter
@@ -75,7 +76,7 @@ class Payloads(PayloadManager):
         _einkorn.payload(data)
 
 
-class ZMQInteractiveShell(ShowsErrors, parents.Speaks, InteractiveShell):
+class ZMQInteractiveShell(ShowsErrors, CompletesLate, parents.Speaks, InteractiveShell):
     """IPython's shell in a kernel.  One instance; ``get_ipython()`` returns it."""
 
     displayhook_class = Type(ZMQShellDisplayHook)
