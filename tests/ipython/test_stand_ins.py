@@ -241,8 +241,14 @@ def test_loading_leaves_the_collector_as_it_is(fresh, switch):
     assert fresh.execute("print(gc.isenabled())").stdout == f"{switch == 'enable'}\n"
 
 
-def test_the_first_magic_imports_nothing_that_only_others_need(fresh):
-    late = {"subprocess", "termios", "einkorn.ipython.system"}
-    fresh.run("%time 1")
-    code = f"import sys\nprint(sorted({late!r} & set(sys.modules)))"
-    assert fresh.execute(code).stdout == "[]\n"
+def test_loading_leaves_nothing_new_to_the_collector(fresh):
+    """It would look through all of it as soon as it is on again."""
+    fresh.run("import gc\ngc.collect()\nbefore = len(gc.get_objects())\nget_ipython()\n"
+              "young = len(gc.get_objects(0)) + len(gc.get_objects(1))\nmade = len(gc.get_objects()) - before")
+    assert fresh.execute("print(made > 10_000, young < 2_000)").stdout == "True True\n"
+
+
+def test_loading_leaves_frozen_what_the_user_froze(fresh):
+    fresh.run("import gc\nclass A: pass\na = A()\ngc.freeze()\nbefore = gc.get_freeze_count()\nget_ipython()")
+    assert fresh.execute("print(before > 1000, gc.get_freeze_count() > before / 2,\n"
+                         "      not any(each is a for each in gc.get_objects()))").stdout == "True True True\n"

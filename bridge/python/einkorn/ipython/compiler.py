@@ -6,6 +6,7 @@ cache by this name, a debugger computes it for itself, Lab shows no source witho
 """
 
 import os
+import sys
 
 from IPython.core.compilerop import CachingCompiler
 
@@ -18,9 +19,22 @@ SEED = 0xC70F6907
 
 def directory():
     """Return the directory that cells seem to lie in; it ends with a separator."""
+    return os.path.join(_temporary(), f"ipykernel_{os.getpid()}", "")
+
+
+def _temporary():
+    """Return tempfile.gettempdir(), if possible without importing that and what it needs.
+
+    It takes the first of some directories in which a file can be made, which for the first of
+    all can be told without making one.
+    """
+    if "tempfile" not in sys.modules:
+        first = next(filter(None, map(os.environ.get, ("TMPDIR", "TEMP", "TMP"))), "/tmp")
+        if first[0] == "/" and os.path.isdir(first) and os.access(first, os.W_OK | os.X_OK):
+            return os.path.abspath(first)
     import tempfile
 
-    return os.path.join(tempfile.gettempdir(), f"ipykernel_{os.getpid()}", "")
+    return tempfile.gettempdir()
 
 
 def file_name(code):

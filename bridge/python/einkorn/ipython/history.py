@@ -10,10 +10,12 @@ import contextlib
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import _einkorn
 from IPython.core.history import HistoryAccessor, HistoryManager as _HistoryManager
+from traitlets import default
 
 from .. import settings
 from .outputs import Outputs
@@ -57,6 +59,11 @@ class HistoryManager(_HistoryManager):
         self.db_cache_size = sys.maxsize  # what is cached is never written
         self.awaited = None  # the cell of the kernel's that begins, if it is stored
         self.shown = Outputs(self)
+
+    @default("enabled")
+    def _is_possible(self):
+        """Return whether there is an SQLite, without loading it: looking things up is seldom done."""
+        return find_spec("_sqlite3") is not None
 
     def _place(self):
         """Return where the history is: as the command line says, or the profile, or IPython."""

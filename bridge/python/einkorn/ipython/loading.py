@@ -51,7 +51,7 @@ def install(names):
     _names = names
     versions = {"__version__": lambda: version()[0], "version_info": lambda: version()[1]}
     stand_in.put("IPython", spec, _ensure, versions, _offers)
-    _finder = stand_in.ParentFirst("IPython", _ensure)
+    _finder = stand_in.LoadFirst(lambda name: name.startswith("IPython."), _ensure)
     sys.meta_path.insert(0, _finder)
     if settings.SHIM:
         from . import shim
@@ -162,9 +162,12 @@ def _make():
     module = sys.modules["IPython"]
     come_back = _leave_directory()
     try:
-        stand_in.become(module)
-        from .shell import make_shell
+        from . import lazy
 
+        with lazy.put_off():
+            stand_in.become(module)
+            from .shell import make_shell
+        lazy.leave_embed(module)
         made = make_shell(_names)
     except Exception as error:
         _failure = error

@@ -12,17 +12,19 @@ import sys
 
 import _einkorn
 
+import IPython.utils.module_paths  # noqa: F401  (magics will want it: here lazy.py spares it importlib.abc)
 from IPython.core import page
 from IPython.core.autocall import ZMQExitAutocall
 from IPython.core.error import UsageError
 from IPython.core.events import available_events
 from IPython.core.interactiveshell import InteractiveShell, InteractiveShellABC
 from IPython.core.payload import PayloadManager
+from IPython.core.profiledir import ProfileDir
 from IPython.utils.text import LSString, SList
 from traitlets import Any, CBool, Instance, Type, default
 
 from .. import parents, tasks
-from . import debugging, loading, shim
+from . import debugging, lazy, loading, shim
 from .app import IPKernelApp
 from .compiler import Compiler
 from .completing import CompletesLate
@@ -82,6 +84,7 @@ class ZMQInteractiveShell(ShowsErrors, CompletesLate, parents.Speaks, Interactiv
     displayhook_class = Type(ZMQShellDisplayHook)
     display_pub_class = Type(ZMQDisplayPublisher)
     compiler_class = Type(Compiler)
+    profile_dir = Instance(ProfileDir, allow_none=True)  # IPython's comes with its applications
     kernel = Any()
     autoindent = CBool(False)
     exiter = Instance(ZMQExitAutocall)
@@ -350,9 +353,10 @@ def make_shell(names):
     config = app.config if app else Config()
     config.IPKernelApp.connection_file = settings.CONNECTION_FILE
     unders = {name: names.namespace[name] for name in ("_", "__", "___") if name in names.namespace}
-    shell = ZMQInteractiveShell.instance(
-        config=config, user_module=__main__, user_ns=names.namespace, **options
-    )
+    with lazy.put_off(["tempfile"]):
+        shell = ZMQInteractiveShell.instance(
+            config=config, user_module=__main__, user_ns=names.namespace, **options
+        )
     shell.profile = app
     root = IPKernelApp.instance(config=config, shell=shell, kernel_class=IPythonKernel)
     root.kernel = shell.kernel = shell.parent = IPythonKernel.instance(parent=root, shell=shell)

@@ -65,19 +65,19 @@ def become(module):
         del space["__getattr__"]
 
 
-class ParentFirst:
-    """A meta path finder that loads a stand-in before one of its submodules is imported.
+class LoadFirst:
+    """A meta path finder that loads something before certain modules are imported.
 
-    It stands at the front of ``sys.meta_path`` until then.  Loading may import that very submodule;
+    It stands at the front of ``sys.meta_path`` until then.  Loading may import that very module;
     then it is handed out as it is, not run again.
     """
 
-    def __init__(self, name, load):
-        self._prefix, self._load = name + ".", load
+    def __init__(self, concerns, load):
+        self._concerns, self._load = concerns, load
 
     def find_spec(self, name, path=None, target=None):
-        """See importlib.abc.MetaPathFinder; None for all that is not below the stand-in."""
-        if not name.startswith(self._prefix):
+        """See importlib.abc.MetaPathFinder; None for all modules that it does not concern."""
+        if not self._concerns(name):
             return None
         self._load()
         module = sys.modules.get(name)
