@@ -151,6 +151,32 @@ def test_an_interrupt_ends_a_captured_command_and_the_cell(kernel, tmp_path, com
     assert all(wait_gone(pid) for pid in family)
 
 
+INTERRUPTED = """
+import os, signal, subprocess, time
+class Popen(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        os.kill({kernel}, signal.SIGINT)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            pass
+real, subprocess.Popen = subprocess.Popen, Popen
+"""
+
+
+@pytest.mark.parametrize("code", ["!{}", "x = !{}"])
+def test_an_interrupt_while_a_command_is_started_ends_it(kernel, code):
+    """Nobody had its process yet."""
+    kernel.run(INTERRUPTED.format(kernel=kernel.pid))
+    try:
+        request = kernel.send_execute(code.format("trap '' INT HUP TERM; sleep 600; sleep 600") + "\nprint('never')")
+        reply, text = ended(kernel, request)
+        assert reply.content["ename"] == "KeyboardInterrupt" and "never" not in text
+        assert children_of(kernel.worker) == []
+    finally:
+        kernel.run("subprocess.Popen = real")
+
+
 @pytest.mark.parametrize("command", ["echo go; sleep 600", "trap '' INT; echo go; sleep 600; sleep 600"])
 def test_an_interrupt_ends_a_script_and_the_cell(pair, command):
     """For IPython 9 the cell has failed, for IPython 8 not; under ipykernel by a TypeError."""

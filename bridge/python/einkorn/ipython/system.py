@@ -39,39 +39,43 @@ def run(command):
     try:
         termios.tcsetwinsize(slave, _SIZE)
         arguments = ["/bin/sh", "-c", _ON_TERMINAL, os.ttyname(slave), _shell(), command]
-        child = _einkorn.hold_interrupts(
-            lambda files: subprocess.Popen(arguments, **files, start_new_session=True),
-            {"stdin": slave, "stdout": slave, "stderr": slave},
-        )
-        os.close(slave)
-        slave = -1
-        copier = _Copier(master)
-        _finish(child, copier, lambda number: _signal_terminal(master, child, number))
+        files = {"stdin": slave, "stdout": slave, "stderr": slave}
+
+        def start():
+            nonlocal slave
+            child = subprocess.Popen(arguments, **files, start_new_session=True)
+            os.close(slave)
+            slave = -1
+            return child
+
+        return _finish(start, _Copier(master), lambda child, number: _signal_terminal(master, child, number))
     finally:
         os.close(master)
         if slave >= 0:
             os.close(slave)
-    return _code(child.returncode)
 
 
 def output(command):
     """Run a command and return what it writes (str, stdout and stderr as they come) and its code."""
     reading, writing = os.pipe()
     try:
-        child = _einkorn.hold_interrupts(
-            lambda files: subprocess.Popen([_shell(), "-c", command], **files),
-            {"stdin": subprocess.DEVNULL, "stdout": writing, "stderr": writing},
-        )
-        os.close(writing)
-        writing = -1
+        arguments = [_shell(), "-c", command]
+        files = {"stdin": subprocess.DEVNULL, "stdout": writing, "stderr": writing}
+
+        def start():
+            nonlocal writing
+            child = subprocess.Popen(arguments, **files)
+            os.close(writing)
+            writing = -1
+            return child
+
         pieces = []
-        copier = _Copier(reading, pieces.append)
-        _finish(child, copier, lambda number: _signal_family(child, number))
+        code = _finish(start, _Copier(reading, pieces.append), _signal_family)
     finally:
         os.close(reading)
         if writing >= 0:
             os.close(writing)
-    return "".join(pieces), _code(child.returncode)
+    return "".join(pieces), code
 
 
 def _shell():
@@ -122,22 +126,35 @@ class _Copier:
         return True
 
 
-def _finish(child, copier, send):
-    """Copy until the command has ended; see to it that it has when this raises."""
+def _finish(start, copier, send):
+    """Start a command and copy until it has ended; return its code.  When this raises, it has ended.
+
+    start  function that makes the child, with interrupts held back: one that comes meanwhile is
+           raised when it has returned, and its result is lost
+    send   function of a child and a signal
+    """
+    children = []
     try:
+        _einkorn.hold_interrupts(lambda start: children.append(start()), start)
         copier.copy()
-        child.wait()
+        return _code(children[0].wait())
     except BaseException:
-        try:
-            for number, seconds in _STEPS:
-                if child.poll() is not None:
-                    break
-                send(number)
-                _wait(child, copier, seconds)
-        finally:
-            send(signal.SIGKILL)
-            child.wait()
+        for child in children:
+            _end(child, copier, send)
         raise
+
+
+def _end(child, copier, send):
+    """End a command, in steps; at once if that is interrupted."""
+    try:
+        for number, seconds in _STEPS:
+            if child.poll() is not None:
+                break
+            send(child, number)
+            _wait(child, copier, seconds)
+    finally:
+        send(child, signal.SIGKILL)
+        child.wait()
 
 
 def _wait(child, copier, seconds):
