@@ -32,6 +32,11 @@ def test_the_layout_is_ipythons(shell):
     assert outer.startswith("Cell \x1b[32mIn[1], line 7\x1b[0m\n")
 
 
+def test_blanks_at_the_end_of_a_line_are_not_shown(shell):
+    """As in IPython."""
+    assert "\n      1 x = 1\n----> 2 x / 0\n\n" in shell("x = 1  \nx / 0\t ")[0].plain
+
+
 def test_frames_of_files_show_their_place_and_source(shell, tmp_path):
     (tmp_path / "helper.py").write_text("def f():\n    raise KeyError('k')\n")
     result = shell("import helper", "helper.f()")[1]

@@ -195,7 +195,7 @@ def _context(text, line):
         return ""
     shown = []
     for number in range(max(line - CONTEXT, 1), min(line + CONTEXT, len(text)) + 1):
-        code = _cut(text[number - 1].rstrip("\r\n"))
+        code = _cut(text[number - 1].rstrip())
         if number == line:
             arrow = "-" * max(5 - len(str(number)), 0) + "> "
             shown.append(f"{BOLD}{arrow}{number}{OFF} {code}\n")
