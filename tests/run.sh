@@ -132,11 +132,16 @@ part_ipython() {
 }
 
 # Windows of all toolkits: Qt from PyPI, the others from Debian, on a display that shows nothing.
+# ipykernel's own tests of them would not run where CI is set.
 part_gui() {
-    need_packages xvfb python3-gi python3-gi-cairo gir1.2-gtk-3.0 gir1.2-gtk-4.0 \
-        python3-wxgtk4.0 libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 &&
+    need_packages xvfb xauth python3-gi python3-gi-cairo gir1.2-gtk-3.0 gir1.2-gtk-4.0 \
+        python3-wxgtk4.0 libgl1 libegl1 libdbus-1-3 libfontconfig1 libxkbcommon-x11-0 \
+        libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 \
+        libxcb-shape0 libxcb-xinerama0 libxcb-xkb1 &&
         need_ipython && need_venv build/gui-venv tests/requirements-gui.txt && build dev &&
-        run_in_ipython dev build/gui-venv/bin/python tests/gui
+        run_in_ipython dev build/gui-venv/bin/python tests/gui &&
+        run_upstream build/gui-venv windows build/sources/ipykernel-7.4.0 \
+            tests/test_matplotlib_eventloops.py env -u CI xvfb-run --auto-servernum
 }
 
 # The tests of the plain shell once more, with every cell going through IPython.
@@ -171,28 +176,33 @@ part_notebooks() {
             --sources build/notebooks tests/notebooks
 }
 
-# run_upstream SUITE DIRECTORY TESTS: the tests of another project on Einkorn; what cannot apply
-# is in tests/upstream/SUITE.table. What those tests leave unclosed is their own affair.
+# run_upstream VENV SUITE DIRECTORY TESTS [COMMAND...]: the tests of another project on Einkorn,
+# by that command, if any; what cannot apply is in tests/upstream/SUITE.table. What those tests
+# leave unclosed is their own affair.
 run_upstream() {
+    venv=$PWD/$1
+    table=$PWD/tests/upstream/$2.table
+    directory=$3
+    tests=$4
+    shift 4
     need_ipython && need_sources build/sources tests/upstream/sources.txt && build dev &&
-        (root=$PWD && cd "$2" && PATH="$root/build/ipython-venv/bin:$PATH" \
-            PYTHONPATH="$root/tests/upstream" "$root/build/ipython-venv/bin/python" \
+        (root=$PWD && cd "$directory" && PATH="$venv/bin:$PATH" \
+            PYTHONPATH="$root/tests/upstream" "$@" "$venv/bin/python" \
             -m pytest -q -p no:cacheprovider -p no:unraisableexception -p on_einkorn \
-            --table "$root/tests/upstream/$1.table" \
-            --einkorn "$root/build/dev/bin/einkorn" -o addopts= -o log_cli=false \
-            -o asyncio_default_fixture_loop_scope=function --timeout "$timeout" -rXf "$3")
+            --table "$table" --einkorn "$root/build/dev/bin/einkorn" -o addopts= -o log_cli=false \
+            -o asyncio_default_fixture_loop_scope=function --timeout "$timeout" -rXf "$tests")
 }
 
 part_ipykernel() {
-    run_upstream ipykernel build/sources/ipykernel-7.4.0 tests
+    run_upstream build/ipython-venv ipykernel build/sources/ipykernel-7.4.0 tests
 }
 
 part_nbclient() {
-    run_upstream nbclient build/sources/nbclient-0.11.0 tests
+    run_upstream build/ipython-venv nbclient build/sources/nbclient-0.11.0 tests
 }
 
 part_conformance() {
-    run_upstream conformance . tests/upstream
+    run_upstream build/ipython-venv conformance . tests/upstream
 }
 
 # The same tests again with sanitizers in both processes. Python's own

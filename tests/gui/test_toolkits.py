@@ -1,6 +1,5 @@
 """
-%gui with the toolkits themselves, each with its windows: Qt draws them nowhere (its platform
-"offscreen"), the others on an Xvfb of the tests' own.
+%gui with the toolkits themselves, each with its windows, on an Xvfb of the tests' own.
 """
 
 import os
@@ -58,13 +57,17 @@ def close(): window.Close()
 def is_seen(): return window.IsShown()
 """
 TOOLKITS = {
-    "qt": QT.format(package="PyQt5"),
+    "qt5": QT.format(package="PyQt5"),
+    "qt6": QT.format(package="PyQt6"),
+    "pyside6": QT.format(package="PySide6"),
     "gtk3": GTK.format(version="3.0", show="show_all"),
     "gtk4": GTK.format(version="4.0", show="present"),
     "tk": TK,
     "wx": WX,
 }
 COUNT = "count = 0\ndef tick():\n    global count\n    count += 1\n"
+PACKAGES = ["PyQt5", "PyQt6", "PySide6", "gi", "tkinter"]
+PYSIDE = {"QT_API": "pyside6"}  # without it PyQt goes first
 DEBIANS = "/usr/lib/python3/dist-packages"
 
 
@@ -88,16 +91,17 @@ def environment(display, tmp_path):
     """Of a kernel that finds all of the toolkits; Debian's Python has two of them."""
     for name in ("gi", "cairo", "wx"):
         (tmp_path / name).symlink_to(f"{DEBIANS}/{name}")
-    return {"DISPLAY": display, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(tmp_path),
+    return {"DISPLAY": display, "PYTHONPATH": str(tmp_path),
             "GSETTINGS_BACKEND": "memory", "NO_AT_BRIDGE": "1", "XDG_RUNTIME_DIR": str(tmp_path)}
 
 
 @pytest.fixture(params=TOOLKITS)
 def kernel(start, environment, request):
-    """One that has the toolkit's loop, and a window."""
-    kernel = start(env=environment)
+    """One that has the toolkit's loop, and a window.  PySide6 is asked for in the environment."""
+    asked = PYSIDE if request.param == "pyside6" else {}
+    kernel = start(env={**environment, **asked})
     kernel.gui = request.param
-    kernel.run(f"%gui {request.param}")
+    kernel.run(f"%gui {'qt' if asked else request.param}")
     kernel.run(TOOLKITS[request.param] + COUNT)
     return kernel
 
@@ -186,15 +190,20 @@ timer.single_shot = True
 """
 
 
-@pytest.mark.parametrize("name, backend", [
-    ("qt", "qtagg"), ("qtagg", "qtagg"), ("gtk3", "gtk3agg"), ("gtk4", "gtk4agg"), ("tk", "tkagg"),
+@pytest.mark.parametrize("name, backend, package, asked", [
+    ("qt", "qtagg", "PyQt6", {}), ("qtagg", "qtagg", "PyQt6", {}), ("qt6", "qtagg", "PyQt6", {}),
+    ("qt5", "qt5agg", "PyQt5", {}), ("qt", "qtagg", "PyQt5", {"QT_API": "pyqt5"}),
+    ("qt", "qtagg", "PySide6", PYSIDE), ("qt6", "qtagg", "PySide6", PYSIDE),
+    ("gtk3", "gtk3agg", "gi", {}), ("gtk4", "gtk4agg", "gi", {}), ("tk", "tkagg", "tkinter", {}),
 ])
-def test_a_figure_in_a_window(start, environment, name, backend):
-    """plt.show() does not block, and the figure is drawn between cells."""
-    kernel = start(env=environment)
+def test_a_figure_in_a_window(start, environment, name, backend, package, asked):
+    """plt.show() does not block, and the figure is drawn between cells, by one toolkit only."""
+    kernel = start(env={**environment, **asked})
     kernel.execute(f"%matplotlib {name}")
     kernel.execute(FIGURE)
     assert value(kernel, "plt.get_backend()") == repr(backend)
+    assert value(kernel, f"import sys\n[name for name in {PACKAGES} if name in sys.modules]") == (
+        f"[{package!r}]")
     kernel.run("timer.start()")
     wait_for(kernel, "timer\n")
     kernel.run("axes.plot([2, 1]); figure.canvas.draw_idle()")
