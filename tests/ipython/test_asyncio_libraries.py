@@ -79,6 +79,73 @@ def test_every_library_works_behind_every_other(fresh):
         assert (before, way, shown.outputs) == (before, way, [("result", text(str(n)))])
 
 
+UVLOOP = """
+import uvloop
+uvloop.install()
+async def kind():
+    await asyncio.sleep(0)
+    return type(asyncio.get_running_loop()).__module__
+async def child(n):
+    process = await asyncio.create_subprocess_exec('cat', stdin=-1, stdout=-1)
+    return int((await process.communicate(str(n).encode()))[0])
+"""
+
+UVLOOPS_WAYS = {
+    "uvloop.run": "uvloop.run(plain_add({n}))",
+    "a loop of uvloop's": "(loop := uvloop.new_event_loop()).run_until_complete(plain_add({n}))",
+    "a loop of the policy's": "(loop := asyncio.new_event_loop()).run_until_complete(plain_add({n}))",
+    "asyncio.run beside an await": "await plain_add(1)\nasyncio.run(plain_add({n}))",
+    "uvloop.run beside an await": "await plain_add(1)\nuvloop.run(plain_add({n}))",
+    "a child process": "asyncio.run(child({n}))",
+    "a child process, awaited": "await child({n})",
+    "a child process in a task of an earlier cell": "task = asyncio.create_task(child({n}))\nawait task",
+}
+
+
+def test_every_library_works_under_uvloops_policy(fresh):
+    """And behind uvloop's own ways, twice; cells themselves await on the loop that they had."""
+    fresh.run(SETUP)
+    before = fresh.run("type(asyncio.get_running_loop()).__module__")
+    fresh.run(UVLOOP)
+    for n, (name, way) in enumerate([*WAYS.items(), *UVLOOPS_WAYS.items()] * 2):
+        shown = fresh.execute(way.replace("{n}", str(n)))
+        assert (name, shown.outputs) == (name, [("result", text(str(n)))])
+    assert fresh.run("asyncio.run(kind()), uvloop.run(kind())") == [
+        ("result", text("('uvloop', 'uvloop')"))]
+    assert fresh.run("await kind()") == before
+    running = fresh.started("print('go')\nawait asyncio.sleep(60)")
+    fresh.interrupt()
+    assert fresh.finished(running).error == ("KeyboardInterrupt", "")
+    running = fresh.started("print('go')\nasyncio.run(asyncio.sleep(60))")
+    fresh.interrupt()
+    assert fresh.finished(running).error[0] == "KeyboardInterrupt"
+    assert fresh.run("await plain_add(3)") == [("result", text("3"))]
+
+
+PLAYWRIGHT = """
+from playwright.async_api import async_playwright
+from playwright.sync_api import sync_playwright
+async def ask(n):
+    async with async_playwright() as playwright:
+        context = await playwright.request.new_context()
+        return int(await (await context.get(url + str(n))).text())
+def ask_at_once(n):
+    with sync_playwright() as playwright:
+        return int(playwright.request.new_context().get(url + str(n)).text())
+"""
+
+
+@pytest.mark.parametrize("policy", ["", "import uvloop\nuvloop.install()"], ids=["asyncio", "uvloop"])
+def test_playwright_talks_to_its_driver(fresh, policy):
+    """A child process that it asks over pipes; no browser is needed to fetch a page."""
+    fresh.run(SETUP + policy + PLAYWRIGHT)
+    ways = ["await ask({n})", "asyncio.run(ask({n}))", "ask_at_once({n})",
+            "await asyncio.create_task(ask({n}))"]
+    for n, way in enumerate(ways * 2):
+        shown = fresh.execute(way.replace("{n}", str(n)), timeout=50)
+        assert (way, shown.outputs) == (way, [("result", text(str(n)))])
+
+
 def results(shown):
     """Without the stderr of the inner kernel, which says what it likes."""
     return [item for item in shown if item[0] != "stderr"]
