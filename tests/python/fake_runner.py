@@ -177,8 +177,8 @@ def run_cell(hooks, runner, step):
 def run_idle(hooks, seconds):
     reading, writing = os.pipe()
     timer = threading.Timer(seconds, os.write, (writing, b"x"))
+    begun = time.monotonic()  # before the timer: it may be a while until this thread goes on
     timer.start()
-    begun = time.monotonic()
     hooks.idle(reading)
     took = time.monotonic() - begun
     timer.join()
