@@ -165,3 +165,14 @@ def test_the_package_leads_here_whenever_it_is_imported(shell):
     assert results[1].text == "(True, ['early', 'late'], True)"
     assert results[2].text == "'x'"
     assert results[3].stdout == "comm_open\ngot 1\ncomm_close\n"
+
+
+def test_a_reply_gives_clients_time_for_what_an_output_widget_captured(shell):
+    """nbclient sends the widget's state on shell, past asyncio, and misses a reply that has come there."""
+    says = "create_comm().send({{'method': 'update', 'state': {}}})"
+    results = shell(
+        OURS + "import time\nslept, time.sleep = [], lambda seconds: slept.append(seconds)",
+        says.format("{'value': 1}"), says.format("None"), "create_comm().send('msg_id')", "slept",
+        says.format("{'msg_id': 'a'}") + "\n" + says.format("{'msg_id': ''}"), "slept", "slept",
+    )  # fmt: skip
+    assert [result.text for result in results[4:]] == ["[]", None, "[0.05]", "[0.05]"]

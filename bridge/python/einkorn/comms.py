@@ -7,11 +7,16 @@ libraries build.  When that package is imported, its two entry points are led he
 
 import os
 import sys
+import time
 
 import _einkorn
 
 from . import errors
 from .ipython import loading
+
+
+_HEAD_START = 0.05  # seconds
+_has_captured = False  # an output widget, since the last cell's end
 
 
 class Comm:
@@ -50,6 +55,7 @@ class Comm:
         """Send one message; ``keys`` are further members of its content."""
         content = {"comm_id": self.comm_id, "data": {} if data is None else data, **keys}
         _einkorn.publish(msg_type, content, metadata, buffers)
+        _note_capture(data)
 
     def open(self, data=None, metadata=None, buffers=None):
         """Open the client's end (again)."""
@@ -193,6 +199,25 @@ def _told(handler, *arguments):
 
 _manager = CommManager()
 _class = Comm
+
+
+def settle():
+    """Let a client take up what an output widget has captured before the cell's reply comes.
+
+    nbclient sends the widget's new state on shell, past asyncio; a reply that has come there just
+    before goes unnoticed until the cell's time limit, or for good if there is none.
+    """
+    global _has_captured
+    if _has_captured:
+        _has_captured = False
+        time.sleep(_HEAD_START)
+
+
+def _note_capture(data):
+    global _has_captured
+    state = data.get("state") if type(data) is dict else None
+    if type(state) is dict and "msg_id" in state:
+        _has_captured = True
 
 
 def create_comm(*arguments, **keywords):

@@ -247,6 +247,9 @@ def end():
     if _in_cell:  # not after a completion: what it shows nobody looks at
         _in_cell = False
         figures.flush()
+        comms = sys.modules.get("einkorn.comms")
+        if comms is not None:
+            comms.settle()
     for stream in (sys.stdout, sys.stderr):
         if stream is _einkorn.stdout or stream is _einkorn.stderr or stream is None:
             continue
