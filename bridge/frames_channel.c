@@ -27,6 +27,7 @@
 #include "bridge/buffer.h"
 #include "bridge/frames_names.h"
 #include "bridge/frames_standard.h"
+#include "bridge/frames_wait.h"
 
 enum { READ_SIZE = 1 << 16 }; /* of one read */
 
@@ -284,7 +285,6 @@ static ssize_t py_wait_and_read(int fd, void *room, size_t size)
 {
     sigset_t all;
     sigset_t before;
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_BLOCK, &all, &before);
     if (PyErr_CheckSignals() != 0) {
@@ -292,7 +292,7 @@ static ssize_t py_wait_and_read(int fd, void *room, size_t size)
         return -EINTR;
     }
     PyThreadState *state = PyEval_SaveThread();
-    bool is_signal = ppoll(&ready, 1, NULL, &before) < 0 && errno == EINTR;
+    bool is_signal = frames_wait(fd, &before) < 0 && errno == EINTR;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     ssize_t n = -EAGAIN;
     if (!is_signal && way_is(&channel.in, fd)) {

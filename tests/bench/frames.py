@@ -52,7 +52,8 @@ UNITS = {name: unit for name, _, unit in ROWS}
 # the figure itself that is bounded.
 GOALS = (
     ("ready", BARE, 1.3, "ready ≤ 1.3 × `python -c pass`"),
-    ("trip_together", PLAIN, 1 / 3, "execute round trip ≤ 1/3 of the plain worker's, on one processor"),
+    ("trip", PLAIN, 1 / 3, "execute round trip ≤ 1/3 of the plain worker's"),
+    ("trip_together", PLAIN, 1 / 3, "… client and worker on one processor"),
     ("trip_computed", PLAIN, 1 / 3, "… of what is computed for it there"),
     ("calls", PLAIN, 1, f"{CALLS:,} host calls not slower than the plain worker's"),
     ("printed", PLAIN, 1, "100 MB of output not slower"),
@@ -65,10 +66,10 @@ INTRODUCTION = """\
 The worker for programs that speak JSON lines, beside one as it is written in Python
 (`tests/bench/plain_worker.py`: a loop around `exec`, with the same frames), which is spared what
 makes such a worker hard: interrupts, descriptors that cells close, facts. One client, in Python,
-serves both; it parses nothing before the watch has stopped. A round trip between two processors
-is, for its greater part, the time that an idle one needs to wake up, and that is the same for all;
-so the goal is for one that both share. “Computed” is what the worker's main thread was on a
-processor for.
+serves both; it parses nothing before the watch has stopped. Between two processors much of a
+round trip is the time that an idle one needs to wake up; Einkorn's worker watches for the next
+line for 60 µs before it sleeps. On one processor that plays no part. “Computed” is what the
+worker's main thread was on a processor for.
 """
 
 
