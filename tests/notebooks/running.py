@@ -9,6 +9,7 @@ import sys
 
 import nbformat
 from jupyter_client import AsyncKernelManager
+from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.kernelspec import KernelSpec
 from nbclient import NotebookClient
 
@@ -27,6 +28,22 @@ OF_A_RUN = (
     (r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?", "DATE"),
     (r"\b([mp])[0-9a-f]{10}\b", r"\1ID"),  # of parts of an SVG by matplotlib
 )
+
+
+send_past_asyncio = AsyncZMQSocketChannel.send
+
+
+def send_and_look(self, message):
+    """
+    As jupyter_client's, but a reply that has come just before is noticed.  nbclient sends so in the
+    midst of a cell that an output widget captures, and would wait for its time limit, with ipykernel
+    most of the time (what ours does about it is in tests/ipython/test_output_widgets.py).
+    """
+    send_past_asyncio(self, message)
+    self.socket._schedule_remaining_events()
+
+
+AsyncZMQSocketChannel.send = send_and_look
 
 
 def run(kernel, path, scratch):
