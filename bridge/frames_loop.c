@@ -7,7 +7,6 @@
 #include "bridge/frames_loop.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bridge/api.h"
@@ -31,8 +30,6 @@
 #include "bridge/py_json_read.h"
 #include "bridge/xalloc.h"
 
-enum { PAUSE_NS = 10000000 };
-
 /* ---- the loop ------------------------------------------------------------------------------ */
 
 /*
@@ -41,12 +38,9 @@ enum { PAUSE_NS = 10000000 };
  */
 static void py_drop_idle_exception(void)
 {
-    const struct timespec pause = {0, PAUSE_NS};
     if (PyErr_Occurred() != NULL && PyErr_ExceptionMatches(PyExc_MemoryError)) {
         PyErr_Clear();
-        if (!xalloc_use_reserve()) {
-            (void)nanosleep(&pause, NULL);
-        }
+        py_wait_for_memory();
     } else if (PyErr_Occurred() == NULL || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         PyErr_Clear();
     } else {

@@ -166,8 +166,7 @@ static PyObject *py_salvage(PyObject *line)
     return is_object ? py_json_texts(text) : NULL;
 }
 
-/* Other threads may give memory back meanwhile. */
-static void py_wait_for_memory(void)
+void py_wait_for_memory(void)
 {
     const struct timespec pause = {0, PAUSE_NS};
     if (!xalloc_use_reserve()) {

@@ -19,6 +19,9 @@ enum post_kind {
     POST_OBJECT,
 };
 
+/* A moment, unless the reserve was there. Other threads may give memory back meanwhile. */
+void py_wait_for_memory(void);
+
 int py_post_init(void); /* -> 0, -1 with an exception */
 
 /*

@@ -1,6 +1,6 @@
 /*
  * Comm messages ahead of a lane: see ahead.h. Runs in the kernel process, on the
- * thread of the zloop. Owns the jobs until they are over.
+ * thread of the zloop. Owns nothing: the jobs are the lane's until they are over.
  *
  * The worker handles one within another when a handler lets it, so several may
  * have begun. They begin in the order in which they were sent, and so the begun ones
@@ -10,64 +10,25 @@
 #include "kernel/ahead.h"
 
 #include "kernel/door.h"
-#include "kernel/job.h"
 #include "kernel/kernel.h"
 
-void ahead_init(struct ahead *self)
+bool ahead_has_room(const struct job_queue *self, const struct job *job)
 {
-    memset(self, 0, sizeof *self);
-    self->last = &self->first;
-}
-
-static struct job *take(struct ahead *self, struct job **at)
-{
-    struct job *job = *at;
-
-    *at = job->next;
-    if (!*at) {
-        self->last = at;
-    }
-    self->count--;
-    self->bytes -= job->bytes;
-    job->next = NULL;
-    return job;
-}
-
-struct job *ahead_take_first(struct ahead *self)
-{
-    return self->first ? take(self, &self->first) : NULL;
-}
-
-void ahead_release(struct ahead *self)
-{
-    struct job *job;
-
-    while ((job = ahead_take_first(self))) {
-        job_destroy(&job);
-    }
-}
-
-bool ahead_has_room(const struct ahead *self, const struct job *job)
-{
-    return self->count < AHEAD_MAX && (!self->first || self->bytes + job->bytes <= AHEAD_BYTES_MAX);
+    return self->waiting[JOB_COMM] < AHEAD_MAX &&
+           (!self->first || self->bytes + job->bytes <= AHEAD_BYTES_MAX);
 }
 
 void ahead_put(struct kernel *kernel, struct job **job_p)
 {
-    struct ahead *self = &kernel->lane.ahead;
     struct job *job = *job_p;
 
-    *job_p = NULL;
     origins_add(&kernel->origins, job->origin);
     job_start(job);
-    *self->last = job;
-    self->last = &job->next;
-    self->count++;
-    self->bytes += job->bytes;
+    job_queue_put_last(&kernel->lane.ahead, job_p);
     door_send(kernel, LINK_COMM, 0, job->origin->number, job->part, job->parts);
 }
 
-struct job **ahead_find(struct ahead *self, uint64_t number)
+struct job **ahead_find(struct job_queue *self, uint64_t number)
 {
     struct job **at = &self->first;
 
@@ -87,7 +48,7 @@ void ahead_begin(struct kernel *kernel, struct job *job)
 
 void ahead_end(struct kernel *kernel, struct job **at)
 {
-    struct job *job = take(&kernel->lane.ahead, at);
+    struct job *job = job_queue_take(&kernel->lane.ahead, at);
 
     output_finish(&kernel->output, job->origin);
     if (!job->begun) {

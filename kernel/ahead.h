@@ -6,13 +6,15 @@
  * runs something else (Messaging spec, "Custom messages"). It takes them up one
  * by one, when it can: in an await, in process_messages(), or when what runs is
  * done. It says when (LINK_BEGIN), and when it is done with one (LINK_DONE).
+ *
+ * They are a queue of their own in the lane, as they were sent: first those that have begun.
  */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-struct job;
+#include "kernel/job_queue.h"
+
 struct kernel;
 
 /* What the worker may have of them at once. */
@@ -21,26 +23,14 @@ enum {
     AHEAD_BYTES_MAX = 8 << 20, /* bytes; a single one may be larger */
 };
 
-struct ahead {
-    struct job *first, **last; /* in their order: first those that have begun */
-    size_t count;
-    size_t bytes;
-};
-
-void ahead_init(struct ahead *self);
-void ahead_release(struct ahead *self);
-
 /* May this one follow, too? */
-bool ahead_has_room(const struct ahead *self, const struct job *job);
+bool ahead_has_room(const struct job_queue *self, const struct job *job);
 
 /* Sends it to the worker (takes it). */
 void ahead_put(struct kernel *kernel, struct job **job_p);
 
 /* -> where the job of that number is; what that points to is NULL if there is none. */
-struct job **ahead_find(struct ahead *self, uint64_t number);
-
-/* Takes the first one out. -> NULL: there is none. */
-struct job *ahead_take_first(struct ahead *self);
+struct job **ahead_find(struct job_queue *self, uint64_t number);
 
 /* The worker has taken one up (one of these, or the lane's current one): busy, and the word is its.
  */

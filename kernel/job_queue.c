@@ -1,7 +1,8 @@
 /*
- * The jobs that wait in a lane. Runs in the kernel process, on the thread of the zloop.
- * Owns them. Those of control and those of shell stand in one list: whoever looks for the
- * next one, or goes through all, need not know of channels.
+ * Jobs in a lane: those that wait, and the comm messages that have gone ahead of them. Runs
+ * in the kernel process, on the thread of the zloop. Owns them. Those of control and those of shell
+ * stand in one list: whoever looks for the next one, or goes through all, need not know of
+ * channels.
  */
 
 #include "kernel/job_queue.h"
@@ -47,16 +48,11 @@ bool job_is_control(const struct job *self)
     return self->origin->channel == CHANNEL_CONTROL;
 }
 
-void job_queue_append(struct job_queue *self, struct job **job_p)
+static void insert(struct job_queue *self, struct job **at, struct job **job_p)
 {
     struct job *job = *job_p;
-    struct job **at = self->last;
 
     *job_p = NULL;
-    if (job_is_control(job)) {
-        for (at = &self->first; *at && job_is_control(*at); at = &(*at)->next) {
-        }
-    }
     job->next = *at;
     *at = job;
     if (!job->next) {
@@ -64,6 +60,22 @@ void job_queue_append(struct job_queue *self, struct job **job_p)
     }
     self->waiting[job->kind]++;
     self->bytes += job->bytes;
+}
+
+void job_queue_append(struct job_queue *self, struct job **job_p)
+{
+    struct job **at = self->last;
+
+    if (job_is_control(*job_p)) {
+        for (at = &self->first; *at && job_is_control(*at); at = &(*at)->next) {
+        }
+    }
+    insert(self, at, job_p);
+}
+
+void job_queue_put_last(struct job_queue *self, struct job **job_p)
+{
+    insert(self, self->last, job_p);
 }
 
 struct job *job_queue_take_kind(struct job_queue *self, enum job_kind kind, bool from_control)

@@ -2,8 +2,7 @@
 #define KERNEL_JOB_QUEUE_H
 
 /*
- * Jobs that wait their turn, in the order in which they will have it: all that came on
- * control before all that came on shell, else as they came.
+ * Jobs that wait their turn, in the order in which they will have it.
  *
  * Whoever goes through them does it by `first` and `next`, with a pointer to the pointer
  * where one is to be taken out on the way. The counts are for those who need not look then.
@@ -26,8 +25,11 @@ void job_queue_release(struct job_queue *self);
 /* Whether it came on the control channel. */
 bool job_is_control(const struct job *self);
 
-/* Takes a job, to the end of its channel's. */
+/* Takes a job, to the end of its channel's: those of control are before those of shell. */
 void job_queue_append(struct job_queue *self, struct job **job_p);
+
+/* Takes a job, to the end of all, for a queue in which channels mean nothing. */
+void job_queue_put_last(struct job_queue *self, struct job **job_p);
 
 /* The job that `at` points to leaves the queue, and is the caller's. */
 struct job *job_queue_take(struct job_queue *self, struct job **at);

@@ -30,7 +30,7 @@ void lane_init(struct lane *self)
 {
     memset(self, 0, sizeof *self);
     job_queue_init(&self->queue);
-    ahead_init(&self->ahead);
+    job_queue_init(&self->ahead);
     self->next_count = 1;
     self->bytes_max = LANE_BYTES_MAX;
 }
@@ -40,7 +40,7 @@ void lane_release(struct lane *self)
     abort_window_release(&self->window);
     origin_unref(&self->last_cell);
     job_destroy(&self->current);
-    ahead_release(&self->ahead);
+    job_queue_release(&self->ahead);
     job_queue_release(&self->queue);
 }
 
@@ -192,7 +192,7 @@ static void end_current(struct kernel *kernel)
     struct lane *self = &kernel->lane;
 
     job_destroy(&self->current);
-    self->current = ahead_take_first(&self->ahead);
+    self->current = job_queue_take_first(&self->ahead);
     if (self->current) {
         time_limit_start(kernel, self->current);
     }

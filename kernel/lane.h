@@ -41,7 +41,7 @@ enum { LANE_LOOK_MAX = 1024 };
 
 struct lane {
     struct job *current;        /* with Python; its number is origin->number */
-    struct ahead ahead;         /* comm messages with Python, besides */
+    struct job_queue ahead;     /* comm messages with Python, besides */
     struct job_queue queue;     /* those that wait */
     size_t bytes_max;           /* LANE_BYTES_MAX */
     uint32_t next_count;        /* of the next cell that counts; starts at 1 */

@@ -7,7 +7,7 @@
 
 static size_t ahead_count(const struct stage *stage)
 {
-    return stage->kernel->lane.ahead.count;
+    return stage->kernel->lane.ahead.waiting[JOB_COMM];
 }
 
 /* A cell runs, with number 1 and id m1; its busy and execute_input are seen. */
