@@ -8,23 +8,16 @@
 
 #include <poll.h>
 #include <sched.h>
-#include <stdint.h>
-#include <time.h>
 
-static int64_t now_us(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
+#include "bridge/clock.h"
 
 int frames_wait(int fd, const sigset_t *mask)
 {
     const struct timespec at_once = {0, 0};
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    int64_t end = now_us() + FRAMES_WATCH_US;
+    int64_t end = clock_us(CLOCK_MONOTONIC) + FRAMES_WATCH_US;
     int n = ppoll(&ready, 1, &at_once, mask);
-    while (n == 0 && now_us() < end) {
+    while (n == 0 && clock_us(CLOCK_MONOTONIC) < end) {
         (void)sched_yield();
         n = ppoll(&ready, 1, &at_once, mask);
     }

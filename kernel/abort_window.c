@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "bridge/clock.h"
 #include "bridge/json_text.h"
-#include "kernel/clock.h"
 
 enum { DATE_MAX = 40, BROWSER_DIGITS = 3 };
 

@@ -17,7 +17,7 @@
 
 #include <sched.h>
 
-#include "kernel/clock.h"
+#include "bridge/clock.h"
 #include "kernel/door_pause.h"
 #include "kernel/door_records.h"
 #include "kernel/kernel.h"

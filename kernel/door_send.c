@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "bridge/check.h"
-#include "kernel/clock.h"
+#include "bridge/clock.h"
 #include "kernel/door.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"

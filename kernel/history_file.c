@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "bridge/clock.h"
 #include "bridge/json_text.h"
 #include "bridge/xalloc.h"
-#include "kernel/clock.h"
 #include "kernel/history_place.h"
 #include "kernel/history_sql.h"
 

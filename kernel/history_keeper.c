@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bridge/clock.h"
 #include "bridge/xalloc.h"
-#include "kernel/clock.h"
 #include "kernel/history_place.h"
 #include "kernel/options.h"
 

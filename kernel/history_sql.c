@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "kernel/clock.h"
+#include "bridge/clock.h"
 
 enum { LOCK_LOOK_MS = 10 }; /* between two tries to get a lock */
 

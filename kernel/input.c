@@ -12,9 +12,9 @@
 
 #include <stdlib.h>
 
+#include "bridge/clock.h"
 #include "bridge/json_text.h"
 #include "bridge/xalloc.h"
-#include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"

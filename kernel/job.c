@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "bridge/check.h"
+#include "bridge/clock.h"
 #include "bridge/json_text.h"
 #include "bridge/link.h"
 #include "bridge/xalloc.h"
-#include "kernel/clock.h"
 #include "kernel/kernel.h"
 #include "kernel/reply.h"
 

@@ -12,8 +12,8 @@
 #include <limits.h>
 #include <signal.h>
 
+#include "bridge/clock.h"
 #include "bridge/xalloc.h"
-#include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/log.h"
 #include "kernel/remember.h"

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "kernel/clock.h"
+#include "bridge/clock.h"
 #include "kernel/overwritten.h"
 
 enum { TEXT_KEPT = 64 << 10 }; /* bytes of room that stay allocated */

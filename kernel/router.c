@@ -12,8 +12,8 @@
 
 #include <errno.h>
 
+#include "bridge/clock.h"
 #include "bridge/json_text.h"
-#include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"

@@ -8,7 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "kernel/clock.h"
+#include "bridge/clock.h"
 #include "kernel/interrupt.h"
 #include "kernel/kernel.h"
 #include "kernel/stop.h"

@@ -15,7 +15,7 @@
 #include <sys/un.h>
 
 #include "bridge/check.h"
-#include "kernel/clock.h"
+#include "bridge/clock.h"
 #include "kernel/wire.h"
 
 /* What differs between the five; the rest is common. */

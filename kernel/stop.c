@@ -11,8 +11,8 @@
 
 #include <signal.h>
 
+#include "bridge/clock.h"
 #include "bridge/xalloc.h"
-#include "kernel/clock.h"
 #include "kernel/door.h"
 #include "kernel/interrupt.h"
 #include "kernel/kernel.h"

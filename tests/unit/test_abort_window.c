@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "bridge/clock.h"
 #include "kernel/abort_window.h"
-#include "kernel/clock.h"
 
 static const struct {
     const char *text;

@@ -1,6 +1,6 @@
 /* Tests of kernel/door_pause.c: when the worker's records wait, and what ends it. */
 
-#include "kernel/clock.h"
+#include "bridge/clock.h"
 #include "kernel/door_pause.h"
 #include "kernel_fixture.h"
 

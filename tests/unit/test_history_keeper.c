@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel/clock.h"
+#include "bridge/clock.h"
 #include "kernel/history_keeper.h"
 #include "kernel/history_place.h"
 #include "kernel/options.h"

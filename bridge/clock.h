@@ -1,5 +1,5 @@
-#ifndef KERNEL_CLOCK_H
-#define KERNEL_CLOCK_H
+#ifndef BRIDGE_CLOCK_H
+#define BRIDGE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
