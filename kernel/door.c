@@ -2,8 +2,8 @@
  * When the ring and the pipes are looked at. Runs in the kernel process, on the
  * thread of the zloop. What a record does is in door_records.c.
  *
- * Records are handled in slices of DOOR_SLICE_US, so that control and
- * heartbeat are answered in the middle of a flood. Four things pause the
+ * Records are handled in slices of DOOR_SLICE_US, so that control is answered in the middle
+ * of a flood. Four things pause the
  * handling, and with it, once the ring is full, the worker: a slice used up, a
  * large message being signed, a backlog that subscribers do not take, and more
  * messages than a server passes on.
@@ -174,6 +174,7 @@ static void pump(struct kernel *kernel)
             end_corrupt_worker(kernel);
         } else if (r == 1 && clock_us(CLOCK_MONOTONIC) >= end_us) {
             pause_for(kernel, 0);
+            (void)sched_yield(); /* ZeroMQ's threads and control's have something to do now */
             break;
         } else if (r == 0 && !answer_comes(kernel, end_us) &&
                    link_consumer_rest(&kernel->door, doze ? LINK_DOZING : LINK_ASLEEP)) {
