@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "bridge/json_text.h"
+#include "kernel/control.h"
 #include "kernel/early_text.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
@@ -35,6 +36,7 @@ static int on_ready(struct kernel *kernel, const struct link_item *item,
     }
     (void)snprintf(kernel->python_version, sizeof kernel->python_version, "%.*s",
                    (int)parts->part[0].n, (const char *)parts->part[0].p);
+    control_tell(kernel->control, &kernel->session, kernel->python_version);
     kernel->worker = WORKER_READY;
     remember_ready(kernel);
     if (kernel->start_text.n > 0) {

@@ -14,6 +14,7 @@
 
 #include "bridge/clock.h"
 #include "bridge/xalloc.h"
+#include "kernel/control.h"
 #include "kernel/door.h"
 #include "kernel/log.h"
 #include "kernel/remember.h"
@@ -181,6 +182,13 @@ static int bind_channels(struct kernel *kernel, char error[CONNECTION_ERROR_MAX]
     int r = sockets_open(&kernel->sockets, &kernel->connection, kernel->signal_fd, error);
 
     if (r == 0) {
+        r = control_new(&kernel->sockets, &kernel->connection, &kernel->session,
+                        kernel->python_version, &kernel->control);
+        if (r < 0) {
+            (void)snprintf(error, CONNECTION_ERROR_MAX, "cannot start a thread: %s", strerror(-r));
+        }
+    }
+    if (r == 0) {
         /* At once: who has subscribed by then gets this before the welcome. */
         kernel->iopub.socket = sockets_handle(&kernel->sockets, CHANNEL_IOPUB);
         iopub_status(&kernel->iopub, NULL, "starting");
@@ -212,13 +220,6 @@ static void run_loop(struct kernel *kernel)
     (void)zloop_start(kernel->loop);
     registration_release(kernel);
     zloop_destroy(&kernel->loop);
-}
-
-/* Before any other call of it: CZMQ would take SIGINT and write to stdout. */
-static void init_czmq(void)
-{
-    (void)zsys_handler_set(NULL);
-    zsys_set_logstream(stderr);
 }
 
 static void init(struct kernel *kernel, const struct options *options, struct start *start)
@@ -259,6 +260,7 @@ static void release(struct kernel *kernel)
     input_release(&kernel->input);
     output_release(&kernel->output);
     stuck_release(&kernel->stuck);
+    control_destroy(&kernel->control);
     sockets_close(&kernel->sockets);
     zsys_shutdown(); /* waits for what lingers; after it ZeroMQ holds no memory of ours */
     iopub_release(&kernel->iopub);
@@ -285,7 +287,7 @@ int kernel_run(const struct options *options, struct start *start)
     int status = EXIT_USAGE;
 
     init(kernel, options, start);
-    init_czmq();
+    sockets_prepare();
     session_init(&kernel->session, getenv("USER"));
     if (connection_read(options->connection_file, &kernel->connection, error) < 0 ||
         open_channels(kernel, error) < 0) {

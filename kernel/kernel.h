@@ -3,7 +3,8 @@
 
 /*
  * One kernel: all that belongs together from the start to the end of the
- * process. Everything here is touched by one thread, the one of the zloop.
+ * process. Everything here is touched by one thread, the one of the zloop; the others
+ * (control.h, history_keeper.h) have what is theirs behind a pipe or a lock.
  */
 
 #include <czmq.h>
@@ -39,6 +40,7 @@ enum stop_cell {
     STOP_CELL_KILLED, /* Python was killed, or died, while it ran */
 };
 
+struct control;
 struct shutdown_wait; /* requests/shutdown.c */
 struct start;
 
@@ -60,6 +62,7 @@ struct kernel {
     struct signer *signer; /* replies, and verification */
     struct replay *replay;
     struct sockets sockets;
+    struct control *control; /* the thread that has two of them; NULL: the loop has all */
     struct iopub iopub;
     struct output output;
     struct origins origins;

@@ -1,7 +1,7 @@
 /*
  * The kernel's log: one line, one write.
  *
- * Runs in the kernel process, on its one thread. A line is formatted in a
+ * Runs in the kernel process, on any thread. A line is formatted in a
  * buffer of PIPE_BUF bytes on the stack: a pipe that poll calls writable takes
  * that much at once, so a reader that sleeps can cost lines, never time, and
  * lines of several processes do not mix. Owns the two settings below and

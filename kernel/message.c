@@ -1,13 +1,15 @@
 /*
  * Sends messages to one client. Runs in the kernel process, on the thread of
- * the zloop.
+ * the socket.
  */
 
 #include "kernel/message.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "bridge/json_text.h"
+#include "kernel/log.h"
 
 enum { HEADER, PARENT, METADATA, CONTENT, PARTS };
 
@@ -57,4 +59,18 @@ int message_send(void *socket, struct session *session, struct signer *signer,
     }
     buffer_release(&header);
     return r;
+}
+
+/* Of a client that reads nothing: the first, the second, the fourth…, for there may be many. */
+void message_tell_lost(int r, const char *what, uint64_t *dropped)
+{
+    if (r == -EAGAIN) {
+        uint64_t n = ++*dropped;
+
+        if ((n & (n - 1)) == 0) {
+            log_warning("%s dropped: its client takes none (%" PRIu64 " dropped so far)", what, n);
+        }
+    } else if (r < 0) {
+        log_debug("%s not sent: %s", what, zmq_strerror(-r));
+    }
 }

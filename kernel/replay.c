@@ -1,7 +1,7 @@
 /*
  * The window of signatures that were seen.
  *
- * Runs in the kernel process, on its one thread. A signature is kept as 16
+ * Runs in the kernel process, on the thread of its owner. A signature is kept as 16
  * bytes of SipHash under a random key: any length fits, nobody can steer where
  * it lands, and two of them meet with a chance of 2^-128. The hashes stand in a
  * ring, in the order they came; a table of positions with linear probing finds

@@ -4,12 +4,8 @@
 
 #include "kernel/reply.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "bridge/json_text.h"
 #include "kernel/kernel.h"
-#include "kernel/log.h"
 #include "kernel/message.h"
 
 /* "execute_request" -> "execute_reply". */
@@ -25,17 +21,6 @@ static void put_reply_type(struct slice request, struct buffer *ret_type)
     buffer_put(ret_type, "_reply", sizeof "_reply"); /* with its NUL */
 }
 
-/* The client reads nothing. Told at the first one, the second, the fourth…: there may be many. */
-static void tell_dropped(struct kernel *kernel, const char *type)
-{
-    uint64_t dropped = ++kernel->replies_dropped;
-
-    if ((dropped & (dropped - 1)) == 0) {
-        log_warning("%s dropped: its client takes none (%" PRIu64 " dropped so far)", type,
-                    dropped);
-    }
-}
-
 void reply_send(struct kernel *kernel, const struct origin *to, struct slice metadata,
                 struct slice content)
 {
@@ -45,11 +30,7 @@ void reply_send(struct kernel *kernel, const struct origin *to, struct slice met
     put_reply_type(to->type, &type);
     r = message_send(sockets_handle(&kernel->sockets, to->channel), &kernel->session,
                      kernel->signer, to, (const char *)type.p, metadata, content, NULL);
-    if (r == -EAGAIN) {
-        tell_dropped(kernel, (const char *)type.p);
-    } else if (r < 0) {
-        log_debug("%s not sent: %s", (const char *)type.p, zmq_strerror(-r));
-    }
+    message_tell_lost(r, (const char *)type.p, &kernel->replies_dropped);
     buffer_release(&type);
 }
 

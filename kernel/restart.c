@@ -12,6 +12,7 @@
 
 #include <signal.h>
 
+#include "kernel/control.h"
 #include "kernel/door.h"
 #include "kernel/kernel.h"
 #include "kernel/stop.h"
@@ -73,6 +74,7 @@ static int on_told(zloop_t *loop, int timer, void *arg)
     iopub_status(&kernel->iopub, NULL, "restarting");
     session_init(&kernel->session, getenv("USER"));
     iopub_session_changed(&kernel->iopub);
+    control_tell(kernel->control, &kernel->session, kernel->python_version);
     iopub_status(&kernel->iopub, NULL, "starting");
     iopub_status(&kernel->iopub, NULL, "idle");
     lane_run(kernel);

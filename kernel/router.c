@@ -14,6 +14,7 @@
 
 #include "bridge/clock.h"
 #include "bridge/json_text.h"
+#include "kernel/control.h"
 #include "kernel/door.h"
 #include "kernel/kernel.h"
 #include "kernel/log.h"
@@ -23,7 +24,8 @@
 /* Messages of one socket that are handled before the loop looks at the others. */
 enum { BATCH = 64 };
 
-static void dispatch(struct kernel *kernel, enum channel channel)
+/* `replied`: that has been done already. */
+static void dispatch(struct kernel *kernel, enum channel channel, bool replied)
 {
     const struct wire_message *message = &kernel->message;
     struct origin *origin = origin_new(message, channel);
@@ -49,7 +51,7 @@ static void dispatch(struct kernel *kernel, enum channel channel)
             (void)snprintf(text, sizeof text, "%s: %s", message->bad_part,
                            wire_error_text(message->content_error));
             reply_error(kernel, origin, "ProtocolError", text);
-        } else {
+        } else if (!replied) {
             type->handle(kernel, origin, message);
         }
         iopub_status(&kernel->iopub, origin, "idle");
@@ -61,7 +63,9 @@ static void dispatch(struct kernel *kernel, enum channel channel)
 static int receive(struct kernel *kernel, enum channel channel)
 {
     struct wire_message *message = &kernel->message;
-    int r = wire_receive(sockets_handle(&kernel->sockets, channel), message);
+    bool by_thread = channel == CHANNEL_CONTROL && kernel->control, replied = false;
+    int r = by_thread ? control_receive(kernel->control, message, &replied)
+                      : wire_receive(sockets_handle(&kernel->sockets, channel), message);
 
     if (r == -EAGAIN) {
         return r;
@@ -76,9 +80,12 @@ static int receive(struct kernel *kernel, enum channel channel)
     } else if (channel == CHANNEL_STDIN) {
         input_receive(kernel, message);
     } else {
-        dispatch(kernel, channel);
+        dispatch(kernel, channel, replied);
     }
     wire_message_release(message);
+    if (by_thread) {
+        control_done(kernel->control);
+    }
     return 0;
 }
 
@@ -136,33 +143,13 @@ static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
     return 0;
 }
 
-/* Echoes frames as they are, identity first. */
-static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
-{
-    void *handle = zsock_resolve(socket);
-    zmq_msg_t frame;
-
-    (void)loop;
-    (void)arg;
-    for (int more = 1; more;) {
-        (void)zmq_msg_init(&frame);
-        if (zmq_msg_recv(&frame, handle, ZMQ_DONTWAIT) == -1) {
-            (void)zmq_msg_close(&frame);
-            break;
-        }
-        more = zmq_msg_more(&frame);
-        if (zmq_msg_send(&frame, handle, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) == -1) {
-            (void)zmq_msg_close(&frame);
-        }
-    }
-    return 0;
-}
-
 static void add_reader(struct kernel *kernel, enum channel channel)
 {
     static zloop_reader_fn *const readers[CHANNELS] = {
-        [CHANNEL_SHELL] = on_shell,     [CHANNEL_IOPUB] = on_iopub,  [CHANNEL_STDIN] = on_stdin,
-        [CHANNEL_CONTROL] = on_control, [CHANNEL_HB] = on_heartbeat,
+        [CHANNEL_SHELL] = on_shell,
+        [CHANNEL_IOPUB] = on_iopub,
+        [CHANNEL_STDIN] = on_stdin,
+        [CHANNEL_CONTROL] = on_control,
     };
     zsock_t *socket = kernel->sockets.socket[channel];
 
@@ -187,11 +174,11 @@ void router_pace_shell(struct kernel *kernel)
 
 void router_start(struct kernel *kernel)
 {
-    /* zloop looks in this order: control and heartbeat come before the rest. */
-    static const enum channel order[CHANNELS] = {CHANNEL_CONTROL, CHANNEL_HB, CHANNEL_IOPUB,
-                                                 CHANNEL_STDIN, CHANNEL_SHELL};
+    /* zloop looks in this order: control comes before the rest. */
+    static const enum channel order[] = {CHANNEL_CONTROL, CHANNEL_IOPUB, CHANNEL_STDIN,
+                                         CHANNEL_SHELL};
 
-    for (size_t i = 0; i < CHANNELS; i++) {
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         add_reader(kernel, order[i]);
     }
 }

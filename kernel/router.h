@@ -10,7 +10,7 @@
 
 struct kernel;
 
-/* Puts the readers of all five sockets into the loop. */
+/* Puts the readers of the sockets into the loop, but for the heartbeat's (control.h). */
 void router_start(struct kernel *kernel);
 
 /* Stops and goes on reading shell: call it when what waits in the lane has become more or less. */

@@ -1,7 +1,7 @@
 /*
  * HMAC of messages.
  *
- * Runs in the kernel process, on its one thread. The digest's state after the
+ * Runs in the kernel process, on the thread of its owner. The digest's state after the
  * key is made once per signer and copied for each message, which is most of the
  * cost of a short one. The only copy of the key is OpenSSL's, and that lies in
  * OpenSSL's secure heap (locked, between guard pages, wiped when freed). From

@@ -18,19 +18,26 @@
 #include "bridge/clock.h"
 #include "kernel/wire.h"
 
+/*
+ * ZeroMQ's I/O threads, as bits. One that sends a flood has to wait for its next turn, so what
+ * must be answered at once has another.
+ */
+enum { THREAD_OF_ALL = 1, THREAD_AT_ONCE = 2, THREADS = 2 };
+
 /* What differs between the five; the rest is common. */
 static const struct {
     int type;
+    int thread;
     bool routes; /* clients reconnect with the same identity; what cannot be sent to one is told */
     int unsent;  /* messages that wait for one client at most; 0: any number */
     int unread;  /* the same, that wait from one client */
 } kinds[CHANNELS] = {
-    [CHANNEL_SHELL] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX, SOCKETS_REQUESTS_MAX},
-    [CHANNEL_IOPUB] = {ZMQ_XPUB, false, 0, 0}, /* counted in bytes: iopub.c */
-    [CHANNEL_STDIN] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX, 0},
-    [CHANNEL_CONTROL] = {ZMQ_ROUTER, true, SOCKETS_REPLIES_MAX, 0},
+    [CHANNEL_SHELL] = {ZMQ_ROUTER, THREAD_OF_ALL, true, SOCKETS_REPLIES_MAX, SOCKETS_REQUESTS_MAX},
+    [CHANNEL_IOPUB] = {ZMQ_XPUB, THREAD_OF_ALL, false, 0, 0}, /* counted in bytes: iopub.c */
+    [CHANNEL_STDIN] = {ZMQ_ROUTER, THREAD_OF_ALL, true, SOCKETS_REPLIES_MAX, 0},
+    [CHANNEL_CONTROL] = {ZMQ_ROUTER, THREAD_AT_ONCE, true, SOCKETS_REPLIES_MAX, 0},
     /* A ROUTER echoes what REP would, and what a DEALER sends without an envelope. */
-    [CHANNEL_HB] = {ZMQ_ROUTER, false, SOCKETS_BEATS_MAX, 0},
+    [CHANNEL_HB] = {ZMQ_ROUTER, THREAD_AT_ONCE, false, SOCKETS_BEATS_MAX, 0},
 };
 
 static int64_t now_ms(void)
@@ -38,11 +45,20 @@ static int64_t now_ms(void)
     return clock_us(CLOCK_MONOTONIC) / 1000;
 }
 
+void sockets_prepare(void)
+{
+    (void)zsys_handler_set(NULL);
+    zsys_set_logstream(stderr);
+    zsys_set_io_threads(THREADS);
+    zsys_set_pipehwm(0); /* nothing is lost between our own threads */
+}
+
 static zsock_t *make(enum channel channel)
 {
     zsock_t *socket = zsock_new(kinds[channel].type);
 
     CHECK(socket);
+    zsock_set_affinity(socket, kinds[channel].thread);
     zsock_set_linger(socket, SOCKETS_LINGER_MS);
     zsock_set_sndhwm(socket, kinds[channel].unsent);
     zsock_set_rcvhwm(socket, kinds[channel].unread);

@@ -2,8 +2,8 @@
 #define KERNEL_SOCKETS_H
 
 /*
- * The five sockets of a kernel (Messaging spec, "Introduction"). One thread,
- * the one of the zloop, touches them.
+ * The five sockets of a kernel (Messaging spec, "Introduction"). The loop's thread has
+ * them, but for those that it gives to another (control.h).
  */
 
 #include <czmq.h>
@@ -30,6 +30,12 @@ enum {
 struct sockets {
     zsock_t *socket[CHANNELS];
 };
+
+/*
+ * Readies CZMQ for them. Before any other call of it, which would take SIGINT, write to
+ * stdout, and have one I/O thread for all.
+ */
+void sockets_prepare(void);
 
 /*
  * Makes and binds all five at exactly the connection's addresses; a port 0 is

@@ -1,7 +1,7 @@
 /*
  * Frames to messages, for the ROUTER sockets.
  *
- * Runs in the kernel process, on its one thread. This is where bytes of
+ * Runs in the kernel process, on the thread of the socket. This is where bytes of
  * strangers come in, so the order of the steps is the point: count, sizes,
  * signature over the raw bytes, replay, and JSON last. Nothing is copied: a
  * message keeps ZeroMQ's frames, and everything else points into them. Owns
@@ -89,6 +89,18 @@ int wire_receive(void *socket, struct wire_message *ret_message)
         if (large || (more && ret_message->frames == WIRE_FRAMES_MAX)) {
             error = more ? drop_rest(socket) : 0;
             return error != 0 ? error : large ? WIRE_ESIZE : WIRE_EFRAMES;
+        }
+    }
+    return 0;
+}
+
+/* What takes a message's first frame takes the rest of it. */
+int wire_pass(struct wire_message *self, void *socket)
+{
+    for (size_t i = 0; i < self->frames; i++) {
+        int flags = ZMQ_DONTWAIT | (i + 1 < self->frames ? ZMQ_SNDMORE : 0);
+        if (zmq_msg_send(&self->frame[i], socket, flags) == -1) {
+            return -errno;
         }
     }
     return 0;

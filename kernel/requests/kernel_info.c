@@ -1,6 +1,6 @@
 /*
  * kernel_info_request (Messaging spec, "Kernel info"). Answered from C alone,
- * while Python boots, runs, hangs or is dead.
+ * while Python boots, runs, hangs or is dead; on control by its thread (control.c).
  */
 
 #include "bridge/json_text.h"
@@ -17,19 +17,26 @@ static const char fixed[] =
     "\"pygments_lexer\":\"ipython3\",\"nbconvert_exporter\":\"python\","
     "\"file_extension\":\".py\",\"version\":";
 
+void kernel_info_put(const char *version, struct buffer *ret_content)
+{
+    struct buffer banner = BUFFER_INIT;
+
+    buffer_printf(&banner, "Python %s\nEinkorn " EINKORN_VERSION, version);
+    buffer_put_text(ret_content, fixed);
+    json_put_string(ret_content, slice_of(version));
+    buffer_put_text(ret_content, "},\"banner\":");
+    json_put_string(ret_content, buffer_slice(&banner));
+    buffer_put_char(ret_content, '}');
+    buffer_release(&banner);
+}
+
 void request_kernel_info(struct kernel *kernel, struct origin *origin,
                          const struct wire_message *message)
 {
-    struct buffer content = BUFFER_INIT, banner = BUFFER_INIT;
+    struct buffer content = BUFFER_INIT;
 
     (void)message;
-    buffer_printf(&banner, "Python %s\nEinkorn " EINKORN_VERSION, kernel->python_version);
-    buffer_put_text(&content, fixed);
-    json_put_string(&content, slice_of(kernel->python_version));
-    buffer_put_text(&content, "},\"banner\":");
-    json_put_string(&content, buffer_slice(&banner));
-    buffer_put_char(&content, '}');
+    kernel_info_put(kernel->python_version, &content);
     reply_send(kernel, origin, slice_of("{}"), buffer_slice(&content));
     buffer_release(&content);
-    buffer_release(&banner);
 }

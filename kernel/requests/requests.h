@@ -29,6 +29,8 @@ const struct request_type *request_type_find(struct slice name);
 /* Each implements the section of the Messaging spec that has its name. */
 void request_kernel_info(struct kernel *kernel, struct origin *origin,
                          const struct wire_message *message);
+/* Appends the content of its reply. `version`: Python's. */
+void kernel_info_put(const char *version, struct buffer *ret_content);
 void request_connect(struct kernel *kernel, struct origin *origin,
                      const struct wire_message *message);
 void request_execute(struct kernel *kernel, struct origin *origin,

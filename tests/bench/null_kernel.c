@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     static struct null_kernel self; /* a message is large for a stack */
     char error[CONNECTION_ERROR_MAX] = "it takes a connection file";
 
-    (void)zsys_handler_set(NULL);
+    sockets_prepare();
     if (argc != 2 || connection_read(argv[1], &self.connection, error) < 0 ||
         open_channels(&self, error) < 0) {
         (void)fprintf(stderr, "null_kernel: %s\n", error);

@@ -32,7 +32,7 @@ static inline void stage_init_kernel(struct stage *self)
     kernel->stall_timer = -1;
     kernel->watched[0] = kernel->watched[1] = kernel->watched[2] = -1;
     kernel->signal_fd = signals_open();
-    (void)zsys_handler_set(NULL);
+    sockets_prepare();
     cell_marker_init(&kernel->marker);
     lane_init(&kernel->lane);
     input_init(&kernel->input);
@@ -44,6 +44,8 @@ static inline void stage_init_kernel(struct stage *self)
     cr_assert(signer_new("hmac-sha256", key, &signer) == 0);
     kernel->replay = replay_new(REPLAY_WINDOW);
     cr_assert(sockets_open(&kernel->sockets, &kernel->connection, kernel->signal_fd, error) == 0);
+    cr_assert(control_new(&kernel->sockets, &kernel->connection, &kernel->session, "3.11.2",
+                          &kernel->control) == 0);
     iopub_init(&kernel->iopub, sockets_handle(&kernel->sockets, CHANNEL_IOPUB), &kernel->session,
                signer);
     kernel->iopub.on_busy = stage_on_busy;
@@ -136,6 +138,7 @@ static inline void stage_release(struct stage *self)
     comms_release(&kernel->comms);
     input_release(&kernel->input);
     output_release(&kernel->output);
+    control_destroy(&kernel->control);
     sockets_close(&kernel->sockets);
     zsys_shutdown();
     iopub_release(&kernel->iopub);

@@ -16,6 +16,7 @@
 
 #include "bridge/json_text.h"
 #include "bridge/link.h"
+#include "kernel/control.h"
 #include "kernel/door.h"
 #include "kernel/kernel.h"
 #include "kernel/restart.h"

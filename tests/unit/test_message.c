@@ -4,6 +4,7 @@
 #include <czmq.h>
 
 #include "bridge/json_text.h"
+#include "kernel/log.h"
 #include "kernel/message.h"
 #include "kernel/wire.h"
 
@@ -150,4 +151,30 @@ Test(message, a_client_without_a_socket_is_told_and_leaves_no_half_message_behin
     origin_unref(&origin);
     origin_unref(&gone);
     pair_release(&pair);
+}
+
+Test(message, what_clients_do_not_take_is_told_ever_more_seldom)
+{
+    FILE *file = tmpfile();
+    uint64_t dropped = 0;
+    char line[200];
+
+    log_init(fileno(file), LEVEL_INFO);
+    message_tell_lost(0, "x_reply", &dropped);
+    message_tell_lost(-EHOSTUNREACH, "x_reply", &dropped); /* debug */
+    for (int i = 0; i < 7; i++) {
+        message_tell_lost(-EAGAIN, "x_reply", &dropped);
+    }
+    cr_assert_eq(dropped, 7);
+    rewind(file);
+    for (int n = 1; n <= 4; n *= 2) {
+        char wanted[200];
+
+        (void)snprintf(wanted, sizeof wanted,
+                       "einkorn: x_reply dropped: its client takes none (%d dropped so far)\n", n);
+        cr_assert_not_null(fgets(line, sizeof line, file));
+        cr_assert_str_eq(line, wanted);
+    }
+    cr_assert_null(fgets(line, sizeof line, file));
+    (void)fclose(file);
 }

@@ -14,7 +14,7 @@ static char error[CONNECTION_ERROR_MAX];
 
 static void connection_init(struct connection *self, const char *transport, const char *ip)
 {
-    (void)zsys_handler_set(NULL);
+    sockets_prepare();
     cr_assert(connection_read("/no/such/kernel.json", self, error) == 0);
     self->changed = false;
     free(self->transport);
