@@ -64,6 +64,7 @@ class Client:
             s = self.context.socket(SOCKET_TYPES[channel])
             s.linger = 0
             s.rcvhwm = s.sndhwm = 0
+            s.rcvtimeo = int(DEADLINE * 1000)
             s.reconnect_ivl = 1
             if channel == "iopub":
                 s.subscribe(b"")
@@ -71,8 +72,8 @@ class Client:
             self.sockets[channel] = s
         return self.sockets[channel]
 
-    def send(self, channel, message_type, content, buffers=()):
-        """-> the message's id"""
+    def prepare(self, message_type, content, buffers=()):
+        """-> the message's id, its frames"""
         self.sent += 1
         message_id = f"{self.session}_{self.sent}_"
         header = {"msg_id": message_id, "msg_type": message_type, "username": "bench",
@@ -80,7 +81,12 @@ class Client:
                   "version": "5.5"}
         frames = [json.dumps(part).encode() for part in (header, {}, {}, content)]
         digest = hmac.new(self.key, b"".join(frames), hashlib.sha256).hexdigest().encode()
-        self.socket(channel).send_multipart([DELIMITER, digest, *frames, *buffers])
+        return message_id, [DELIMITER, digest, *frames, *buffers]
+
+    def send(self, channel, message_type, content, buffers=()):
+        """-> the message's id"""
+        message_id, frames = self.prepare(message_type, content, buffers)
+        self.socket(channel).send_multipart(frames)
         return message_id
 
     def receive(self, channel, deadline):

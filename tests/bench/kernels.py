@@ -74,9 +74,22 @@ class Kernel(client.Client):
         self.subscribe()
         return self
 
-    def control(self):
-        """A round trip on control."""
-        self.reply("control", self.send("control", "kernel_info_request", {}))
+    def prepare_control(self):
+        """What control() sends: made before, as it costs more than a round trip."""
+        return self.prepare("kernel_info_request", {})
+
+    def control(self, prepared=None):
+        """A round trip on control. -> seconds"""
+        request, frames = prepared or self.prepare_control()
+        mark = request.encode()
+        socket = self.socket("control")
+        begin = time.perf_counter()
+        socket.send_multipart(frames)
+        while True:
+            reply = socket.recv_multipart()
+            seconds = time.perf_counter() - begin
+            if mark in reply[reply.index(client.DELIMITER) + client.PARENT]:
+                return seconds
 
     def seconds_inside(self, begin):
         """
