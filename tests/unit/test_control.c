@@ -39,6 +39,19 @@ Test(control, kernel_info_is_answered_once_while_the_loop_stands_still)
     stage_release(&stage);
 }
 
+/* Without the loop: time enough for the thread to have read what was sent before on control. */
+static void ping_ten_times(zsock_t *heart)
+{
+    for (int i = 0; i < 10; i++) {
+        char *echo;
+
+        cr_assert(zstr_send(heart, "ping") == 0);
+        wait_without_the_loop(heart);
+        echo = zstr_recv(heart);
+        zstr_free(&echo);
+    }
+}
+
 Test(control, replies_keep_the_order_of_the_requests)
 {
     struct stage stage;
@@ -49,14 +62,7 @@ Test(control, replies_keep_the_order_of_the_requests)
     stage_send(&stage, CHANNEL_CONTROL, "kernel_info_request", "{}");
     stage_send(&stage, CHANNEL_CONTROL, "connect_request", "{}");
     stage_send(&stage, CHANNEL_CONTROL, "kernel_info_request", "{}");
-    for (int i = 0; i < 10; i++) { /* time enough for the thread to have read all three */
-        char *echo;
-
-        cr_assert(zstr_send(heart, "ping") == 0);
-        wait_without_the_loop(heart);
-        echo = zstr_recv(heart);
-        zstr_free(&echo);
-    }
+    ping_ten_times(heart);
     stage_expect(&stage, CHANNEL_CONTROL, "kernel_info_reply", "m1", "ok");
     stage_expect(&stage, CHANNEL_CONTROL, "connect_reply", "m2", "ok");
     stage_expect(&stage, CHANNEL_CONTROL, "kernel_info_reply", "m3", "ok");
@@ -148,6 +154,27 @@ Test(control, nobody_is_answered_without_a_signature_that_is_right_and_new)
     send_signed(&stage, header, NULL);
     stage_turn(&stage);
     stage_release(&stage);
+}
+
+Test(control, a_large_message_is_the_loops_to_look_at)
+{
+    static const char empty[] = "{}";
+    size_t n = (size_t)1 << 20;
+    char *content = malloc(n + sizeof empty);
+    struct stage stage;
+    zsock_t *heart;
+
+    memset(content, ' ', n);
+    memcpy(content + n, empty, sizeof empty);
+    stage_init(&stage);
+    heart = stage_connect(&stage, CHANNEL_HB, ZMQ_REQ, NULL);
+    stage_send(&stage, CHANNEL_CONTROL, "kernel_info_request", content);
+    ping_ten_times(heart);
+    cr_assert_eq(zsock_events(stage.client[CHANNEL_CONTROL]) & ZMQ_POLLIN, 0);
+    stage_expect(&stage, CHANNEL_CONTROL, "kernel_info_reply", "m1", "ok");
+    zsock_destroy(&heart);
+    stage_release(&stage);
+    free(content);
 }
 
 Test(control, what_it_is_told_is_in_the_next_answer_and_no_id_comes_twice)
