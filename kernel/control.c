@@ -210,6 +210,7 @@ int control_receive(struct control *self, struct wire_message *ret_message, bool
 {
     void *near = sockets_handle(self->sockets, CHANNEL_CONTROL);
     char word[sizeof replied_word];
+    bool replied;
     int n, r;
 
     self->taken_open = false;
@@ -220,8 +221,11 @@ int control_receive(struct control *self, struct wire_message *ret_message, bool
         return -errno;
     }
     r = wire_receive(near, ret_message);
-    *ret_replied = n == sizeof replied_word - 1 && memcmp(word, replied_word, (size_t)n) == 0;
-    self->taken_open = !*ret_replied;
+    replied = n == sizeof replied_word - 1 && memcmp(word, replied_word, (size_t)n) == 0;
+    self->taken_open = !replied;
+    if (r == 0) {
+        *ret_replied = replied;
+    }
     return r;
 }
 

@@ -18,7 +18,7 @@ struct control;
  * Starts the thread, which has the sockets of control and heartbeat from now on. In their
  * place in `sockets` are its pipe, which the loop reads and writes as it would control's
  * socket, and NULL. `session` and `version` (Python's) are what it answers with, copied.
- * Of `connection` the key is used, which sign_new has taken before.
+ * Of `connection` the key is used, which signer_new has taken before.
  * -> 0, -errno: there can be no thread, and the sockets are as before.
  */
 int control_new(struct sockets *sockets, const struct connection *connection,

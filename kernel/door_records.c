@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bridge/clock.h"
 #include "bridge/json_text.h"
 #include "kernel/control.h"
 #include "kernel/early_text.h"
@@ -38,6 +39,10 @@ static int on_ready(struct kernel *kernel, const struct link_item *item,
                    (int)parts->part[0].n, (const char *)parts->part[0].p);
     control_tell(kernel->control, &kernel->session, kernel->python_version);
     kernel->worker = WORKER_READY;
+    if (kernel->died_us != 0) {
+        log_info("Python is in place again, %.1f ms after its end",
+                 (double)(clock_us(CLOCK_MONOTONIC) - kernel->died_us) / 1000);
+    }
     remember_ready(kernel);
     if (kernel->start_text.n > 0) {
         log_warning("Python wrote while it started: %.*s", (int)kernel->start_text.n,

@@ -87,6 +87,7 @@ struct kernel {
     char *start_error;        /* WORKER_BROKEN: why, and what to do */
 
     long long worker_started_ms; /* CLOCK_MONOTONIC */
+    int64_t died_us;             /* when the one before it was seen to be dead; 0: there was none */
     struct memory_group memory;  /* when the worker was started */
     const char *ended_because;   /* why the kernel killed the worker, not owned; NULL: it did not */
     struct buffer fd2;           /* the end of what the running cell wrote to fd 2 */

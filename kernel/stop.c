@@ -177,6 +177,7 @@ void stop_worker_gone(struct kernel *kernel)
     struct death death;
     bool was_starting;
 
+    kernel->died_us = clock_us(CLOCK_MONOTONIC);
     door_drain(kernel);
     examine(kernel, &death);
     was_starting = kernel->worker == WORKER_STARTING;

@@ -9,6 +9,7 @@ is waited for by looking at its processor time.
 """
 
 import os
+import re
 import select
 import time
 
@@ -235,6 +236,19 @@ manager.register_target("echo", echo)
 """
 
 
+def restart(spec):
+    """From the death of Python in a cell until another is in place, as the kernel's log has it."""
+    if not spec.restarts_python:
+        return {}
+    with spec.start(options=["--on-death", "restart"]) as kernel:
+        kernel.ready().run("import os, signal")
+        died = kernel.reply("shell", kernel.send_cell("os.kill(os.getpid(), signal.SIGKILL)"))
+        assert client.content_of(died)["ename"] == "KernelDied"
+        kernel.run("pass")  # by the other one
+        text = (kernel.directory / "log").read_text()
+        return {"restart": float(re.search(r"in place again, ([\d.]+) ms after", text)[1]) / 1000}
+
+
 def queued(spec):
     """A notebook's "run all": every request is sent before the first is answered."""
     with spec.start() as kernel:
@@ -253,7 +267,7 @@ def queued(spec):
 
 
 GROUPS = {f.__name__: f for f in (start, first, memory, round_trips, shell, prints, flushed, big_print,
-                                  displays, comm_echo, interrupts, held, queued,
+                                  displays, comm_echo, interrupts, held, queued, restart,
                                   load.memory_of_floods, load.control_under_load,
                                   load.interrupts_under_load)}
 # What the null kernel has, too.

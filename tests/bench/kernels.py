@@ -43,22 +43,23 @@ class Spec:
             self.argv[0] = str(directory.absolute().parents[3] / "bin" / self.argv[0])
         self.environment = {**ENVIRONMENT, **spec.get("env", {})}
         self.runs_python = spec["language"] == "python"
+        self.restarts_python = "einkorn" in spec.get("metadata", {})
 
-    def start(self, watched=False):
-        return Kernel(self, watched)
+    def start(self, watched=False, options=()):
+        return Kernel(self, watched, options)
 
 
 class Kernel(client.Client):
     """A kernel that was just spawned; `spawned` is the moment before."""
 
-    def __init__(self, spec, watched=False):
+    def __init__(self, spec, watched, options):
         super().__init__(client.connection_info())
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="bench-"))
         file = self.directory / "connection.json"
         file.write_text(json.dumps(self.connection))
         file.chmod(0o600)
         self.log = open(self.directory / "log", "w+b")
-        argv = [word.replace("{connection_file}", str(file)) for word in spec.argv]
+        argv = [word.replace("{connection_file}", str(file)) for word in [*spec.argv, *options]]
         environment = dict(spec.environment)
         if watched and WATCH:
             environment["LD_PRELOAD"] = WATCH

@@ -70,6 +70,7 @@ ROWS = (
           ("p99", "control during {}, p99", "ms"),
           ("by_floor", "… ÷ the null kernel's heartbeat at the same time, p99", "×"),
           ("inside", "… inside the kernel, from readable to sent, p99", "ms"))),
+    ("restart", "from the death of Python in a cell until another is in place", "ms"),
     ("shutdown", "shutdown, request to the end of the process", "ms"),
 )
 UNITS = {name: unit for name, _, unit in ROWS}
@@ -104,6 +105,7 @@ GOALS = (
     *((f"control_{name}_by_floor", None, 2,
        f"control during {name}, p99, ≤ 2 × the null kernel's heartbeat under the same load")
       for name in load.LOADS),
+    ("restart", None, 50, "another Python in place of a dead one ≤ 50 ms"),
     ("runaway_grown", None, 16, f"peak of both for {load.RUNAWAY} × 1 MB ≤ idle + 16 MB"),
     ("huge_grown", None, load.HUGE / 2 ** 20 + 16, "… for one print of 200 MB: + the string"),
 )

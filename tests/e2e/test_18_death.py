@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from client import PYTHON, by_cell, children_of, state_of, text, watch, within
+from client import IN_PLACE, PYTHON, by_cell, children_of, state_of, text, watch, within
 from ways_in import library_beside
 
 # A sanitized build would report the signals itself and end with a status of its own.
@@ -489,6 +489,7 @@ def test_restart_in_place(start):
     assert kernel.run("1 + 1") == [("result", text("2"))]
     report, = watch(kernel.directory / "runtime" / "einkorn", lambda: reports(kernel))
     assert report.read_text().startswith(result.error[1])
+    assert len(re.findall(IN_PLACE, kernel.stderr())) == 1
 
 
 def test_everything_works_in_the_new_worker(start):
