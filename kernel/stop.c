@@ -175,10 +175,11 @@ static void examine(struct kernel *kernel, struct death *ret_death)
 void stop_worker_gone(struct kernel *kernel)
 {
     struct death death;
+    int64_t died_us = clock_us(CLOCK_MONOTONIC);
     bool was_starting;
 
-    kernel->died_us = clock_us(CLOCK_MONOTONIC);
     door_drain(kernel);
+    kernel->died_us = died_us; /* it may have said only now that it was ready */
     examine(kernel, &death);
     was_starting = kernel->worker == WORKER_STARTING;
     kernel->worker = WORKER_GONE;
