@@ -22,7 +22,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@
 #include "bridge/clock.h"
 #include "bridge/xalloc.h"
 #include "kernel/message.h"
+#include "kernel/quiet_thread.h"
 #include "kernel/refusals.h"
 #include "kernel/requests/requests.h"
 
@@ -236,22 +236,6 @@ void control_done(struct control *self)
     }
 }
 
-/* -> 0 or -errno. */
-static int start(struct control *self)
-{
-    sigset_t all, before;
-    int r;
-
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* no signal is for it */
-    r = -pthread_create(&self->thread, NULL, run, self);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r == 0) {
-        (void)pthread_setname_np(self->thread, "control");
-    }
-    return r;
-}
-
 static void release(struct control **self_p)
 {
     struct control *self = *self_p;
@@ -281,12 +265,13 @@ int control_new(struct sockets *sockets, const struct connection *connection,
     self->sockets = sockets;
     self->control = sockets->socket[CHANNEL_CONTROL];
     self->heartbeat = sockets->socket[CHANNEL_HB];
-    r = start(self);
+    r = quiet_thread_start(&self->thread, run, self);
     if (r < 0) {
         zsock_destroy(&near);
         release(&self);
         return r;
     }
+    (void)pthread_setname_np(self->thread, "control");
     sockets->socket[CHANNEL_CONTROL] = near;
     sockets->socket[CHANNEL_HB] = NULL;
     *ret_control = self;

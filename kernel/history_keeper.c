@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -23,6 +22,7 @@
 #include "bridge/xalloc.h"
 #include "kernel/history_place.h"
 #include "kernel/options.h"
+#include "kernel/quiet_thread.h"
 
 enum { BATCH = 256 }; /* lines of one transaction */
 
@@ -313,7 +313,6 @@ struct history_keeper *history_keeper_new(const struct options *options, const c
 {
     struct history_keeper *self = xcalloc(1, sizeof *self);
     pthread_condattr_t monotonic;
-    sigset_t all, before;
     int r;
 
     self->options = options;
@@ -326,11 +325,8 @@ struct history_keeper *history_keeper_new(const struct options *options, const c
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&self->changed, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* no signal is for it */
-    r = self->fd < 0 ? errno : pthread_create(&self->thread, NULL, run, self);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r != 0) {
+    r = self->fd < 0 ? -errno : quiet_thread_start(&self->thread, run, self);
+    if (r < 0) {
         if (self->fd >= 0) {
             (void)close(self->fd);
         }

@@ -5,8 +5,8 @@
 # become one, in which every hidden name is made local.
 
 file(GLOB host_sources CONFIGURE_DEPENDS kernel/host*.c)
-list(APPEND host_sources kernel/path_search.c kernel/spawn.c bridge/buffer.c bridge/json_text.c
-    bridge/json_text_check.c bridge/sha256.c bridge/utf8.c bridge/xalloc.c)
+list(APPEND host_sources kernel/path_search.c kernel/quiet_thread.c kernel/spawn.c
+    bridge/buffer.c bridge/json_text.c bridge/json_text_check.c bridge/sha256.c bridge/utf8.c bridge/xalloc.c)
 
 add_library(einkorn_host_objects OBJECT ${host_sources})
 target_link_libraries(einkorn_host_objects PUBLIC einkorn_flags Threads::Threads)

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "bridge/check.h"
-#include "kernel/host_thread.h"
+#include "kernel/quiet_thread.h"
 
 static void keep(struct host_stderr *self, const char *bytes, size_t n)
 {
@@ -74,7 +74,7 @@ int host_stderr_init(struct host_stderr *self, int fd)
     }
     CHECK(pthread_mutex_init(&self->lock, NULL) == 0);
     CHECK(pthread_mutex_init(&self->settling, NULL) == 0);
-    r = host_thread_start(&self->thread, drain, self);
+    r = quiet_thread_start(&self->thread, drain, self);
     if (r < 0) {
         self->settled = true;
         host_stderr_release(self);

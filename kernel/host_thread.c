@@ -8,22 +8,10 @@
 #include "kernel/host_thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <time.h>
 
 #include "bridge/check.h"
-
-int host_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *arg)
-{
-    sigset_t all, before;
-    int r;
-
-    (void)sigfillset(&all);
-    CHECK(pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
-    r = pthread_create(ret_thread, NULL, run, arg);
-    CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
-    return -r;
-}
+#include "kernel/quiet_thread.h"
 
 static struct timespec after(unsigned ms)
 {
@@ -71,7 +59,7 @@ int host_deadline_start(struct host_deadline *self, unsigned ms, void (*fire)(vo
     CHECK(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
     CHECK(pthread_cond_init(&self->changed, &monotonic) == 0);
     (void)pthread_condattr_destroy(&monotonic);
-    r = host_thread_start(&self->thread, wait_and_fire, self);
+    r = quiet_thread_start(&self->thread, wait_and_fire, self);
     if (r < 0) {
         (void)pthread_cond_destroy(&self->changed);
         (void)pthread_mutex_destroy(&self->lock);

@@ -1,16 +1,10 @@
 #ifndef KERNEL_HOST_THREAD_H
 #define KERNEL_HOST_THREAD_H
 
-/*
- * Threads of the library's own, which no signal of the host's can reach, and a
- * deadline kept by one.
- */
+/* A deadline kept by a thread of the library's own. */
 
 #include <pthread.h>
 #include <stdbool.h>
-
-/* Starts a thread with every signal blocked. -> 0, -errno. */
-int host_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *arg);
 
 /*
  * Calls `fire` (arg) on a thread of its own after that many milliseconds,
