@@ -61,8 +61,7 @@ struct control {
     uint64_t open;               /* messages that were passed on without a reply */
     bool ended;
 
-    bool taken_open;       /* the loop's: the one that it took last was one of these */
-    _Atomic uint64_t done; /* the loop is done with so many of them */
+    _Atomic uint64_t done; /* the loop is done with so many of these */
 
     pthread_mutex_t lock; /* of what the loop changes: */
     struct session session;
@@ -77,7 +76,7 @@ static bool beat(struct control *self)
     int r = wire_receive(zsock_resolve(self->heartbeat), &self->message);
 
     if (r == 0) {
-        (void)wire_pass(&self->message, zsock_resolve(self->heartbeat));
+        (void)wire_send(self->message.frame, self->message.frames, zsock_resolve(self->heartbeat));
     }
     return r != -EAGAIN;
 }
@@ -102,7 +101,7 @@ static void pass_on(struct control *self, struct wire_message *message, bool rep
 
     self->open += replied ? 0 : 1;
     (void)zmq_send(zsock_resolve(self->far), word, strlen(word), ZMQ_DONTWAIT | ZMQ_SNDMORE);
-    (void)wire_pass(message, zsock_resolve(self->far));
+    (void)wire_send(message->frame, message->frames, zsock_resolve(self->far));
 }
 
 /* One message of the loop. -> false: there was none. */
@@ -116,8 +115,9 @@ static bool hear_loop(struct control *self)
     if (message->frames == 1 && slice_is(wire_frame(message, 0), end_word)) {
         self->ended = true;
     } else {
-        message_tell_lost(wire_pass(message, zsock_resolve(self->control)), "a reply on control",
-                          &self->dropped);
+        int r = wire_send(message->frame, message->frames, zsock_resolve(self->control));
+
+        message_tell_lost(r, "a reply on control", &self->dropped);
     }
     wire_message_release(message);
     return true;
@@ -210,30 +210,22 @@ int control_receive(struct control *self, struct wire_message *ret_message, bool
 {
     void *near = sockets_handle(self->sockets, CHANNEL_CONTROL);
     char word[sizeof replied_word];
-    bool replied;
-    int n, r;
+    int n;
 
-    self->taken_open = false;
     do {
         n = zmq_recv(near, word, sizeof word, ZMQ_DONTWAIT);
     } while (n == -1 && errno == EINTR);
     if (n == -1) {
-        return -errno;
+        CHECK(errno == EAGAIN);
+        return -EAGAIN;
     }
-    r = wire_receive(near, ret_message);
-    replied = n == sizeof replied_word - 1 && memcmp(word, replied_word, (size_t)n) == 0;
-    self->taken_open = !replied;
-    if (r == 0) {
-        *ret_replied = replied;
-    }
-    return r;
+    *ret_replied = n == sizeof replied_word - 1 && memcmp(word, replied_word, (size_t)n) == 0;
+    return wire_receive(near, ret_message);
 }
 
 void control_done(struct control *self)
 {
-    if (self->taken_open) {
-        atomic_fetch_add(&self->done, 1);
-    }
+    atomic_fetch_add(&self->done, 1);
 }
 
 static void release(struct control **self_p)

@@ -28,12 +28,12 @@ int control_new(struct sockets *sockets, const struct connection *connection,
 void control_tell(struct control *self, const struct session *session, const char *version);
 
 /*
- * The next message of control, for the loop: as wire_receive. `ret_replied`: the thread has
- * replied to it, and busy and idle are what is left to do.
+ * The next message of control, for the loop: as wire_receive. `ret_replied`, set unless there
+ * was none: the thread has replied to it, and busy and idle are what is left to do.
  */
 int control_receive(struct control *self, struct wire_message *ret_message, bool *ret_replied);
 
-/* The loop is done with the last message that control_receive gave. */
+/* The loop is done with a message to which the thread had not replied. */
 void control_done(struct control *self);
 
 /* Ends the thread when it has sent what was passed to it, and gives the sockets back. */

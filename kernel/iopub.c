@@ -177,16 +177,13 @@ static bool sign_on(struct iopub *self, struct iopub_message *message)
     return true;
 }
 
+/* XPUB never refuses: without a limit it queues or drops by itself. */
 static void send_frames(struct iopub *self, struct iopub_message *message)
 {
-    for (size_t i = 0; i < message->frames; i++) {
-        int flags = ZMQ_DONTWAIT | (i + 1 < message->frames ? ZMQ_SNDMORE : 0);
+    int r = wire_send(message->frame, message->frames, self->socket);
 
-        /* XPUB never refuses: without a limit it queues or drops by itself. */
-        if (zmq_msg_send(&message->frame[i], self->socket, flags) == -1) {
-            log_error("iopub message lost: %s", zmq_strerror(errno));
-            return;
-        }
+    if (r < 0) {
+        log_error("iopub message lost: %s", zmq_strerror(-r));
     }
 }
 

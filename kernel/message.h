@@ -20,7 +20,7 @@ int message_send(void *socket, struct session *session, struct signer *signer,
                  struct slice content, struct buffer *ret_msg_id);
 
 /*
- * Tells of a message (`what`) that message_send or wire_pass could not send: `r` is what that
+ * Tells of a message (`what`) that message_send or wire_send could not send: `r` is what that
  * gave, and 0 is fine. `dropped` counts what clients did not take (-EAGAIN).
  */
 void message_tell_lost(int r, const char *what, uint64_t *dropped);

@@ -83,7 +83,7 @@ static int receive(struct kernel *kernel, enum channel channel)
         dispatch(kernel, channel, replied);
     }
     wire_message_release(message);
-    if (by_thread) {
+    if (by_thread && !replied) {
         control_done(kernel->control);
     }
     return 0;

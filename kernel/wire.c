@@ -95,11 +95,11 @@ int wire_receive(void *socket, struct wire_message *ret_message)
 }
 
 /* What takes a message's first frame takes the rest of it. */
-int wire_pass(struct wire_message *self, void *socket)
+int wire_send(zmq_msg_t *frame, size_t frames, void *socket)
 {
-    for (size_t i = 0; i < self->frames; i++) {
-        int flags = ZMQ_DONTWAIT | (i + 1 < self->frames ? ZMQ_SNDMORE : 0);
-        if (zmq_msg_send(&self->frame[i], socket, flags) == -1) {
+    for (size_t i = 0; i < frames; i++) {
+        int flags = ZMQ_DONTWAIT | (i + 1 < frames ? ZMQ_SNDMORE : 0);
+        if (zmq_msg_send(&frame[i], socket, flags) == -1) {
             return -errno;
         }
     }

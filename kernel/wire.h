@@ -63,10 +63,10 @@ static inline struct slice wire_frame(const struct wire_message *self, size_t i)
 int wire_receive(void *socket, struct wire_message *ret_message);
 
 /*
- * Sends a received message as it is; its frames are empty then. Without waiting.
- * -> 0; -errno of the first frame, and nothing was sent.
+ * Sends frames as one message, and leaves them empty. Without waiting.
+ * -> 0; -errno of the first one, and nothing was sent.
  */
-int wire_pass(struct wire_message *self, void *socket);
+int wire_send(zmq_msg_t *frame, size_t frames, void *socket);
 
 /* Closes its frames. A zeroed or released one is fine; it can be used again. */
 void wire_message_release(struct wire_message *self);
