@@ -17,9 +17,12 @@ static inline void stage_sign(struct signer *signer, const struct slice part[4],
     ret_text[signer_finish(signer, ret_text)] = '\0';
 }
 
-/* Sends signed parts (header, parent, metadata, content) from the client, and buffers. */
-static inline void stage_send_parts(struct stage *self, zsock_t *socket, const char *const text[4],
-                                    const char *buffer)
+/*
+ * A message of these parts (header, parent, metadata, content), from the delimiter on.
+ * `signature` NULL: the right one.
+ */
+static inline zmsg_t *stage_message(struct stage *self, const char *const text[4],
+                                    const char *signature)
 {
     char hex[SIGN_HEX_MAX + 1];
     zmsg_t *message = zmsg_new();
@@ -30,10 +33,19 @@ static inline void stage_send_parts(struct stage *self, zsock_t *socket, const c
     }
     stage_sign(self->signer, part, hex);
     zmsg_addstr(message, "<IDS|MSG>");
-    zmsg_addstr(message, hex);
+    zmsg_addstr(message, signature ? signature : hex);
     for (int i = 0; i < 4; i++) {
         zmsg_addstr(message, text[i]);
     }
+    return message;
+}
+
+/* Sends signed parts from the client, and a buffer if it is not NULL. */
+static inline void stage_send_parts(struct stage *self, zsock_t *socket, const char *const text[4],
+                                    const char *buffer)
+{
+    zmsg_t *message = stage_message(self, text, NULL);
+
     if (buffer) {
         zmsg_addstr(message, buffer);
     }

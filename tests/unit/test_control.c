@@ -1,5 +1,4 @@
-/* Tests of kernel/control.c: what is answered while the loop stands still, and what goes through.
- */
+/* Tests of kernel/control.c: what is answered while the loop stands still, what goes through. */
 
 #include "kernel_fixture.h"
 
@@ -119,39 +118,28 @@ Test(control, a_request_with_a_wrong_part_is_the_loops_to_answer)
     stage_release(&stage);
 }
 
-/* A kernel_info_request with that signature; NULL: with the right one. */
-static void send_signed(struct stage *stage, const char *header, const char *signature)
+/* The same kernel_info_request each time, with that signature; NULL: with the right one. */
+static void send_signed(struct stage *stage, const char *signature)
 {
-    const char *const text[] = {header, "{}", "{}", "{}"};
-    char hex[SIGN_HEX_MAX + 1];
-    zmsg_t *message = zmsg_new();
-    struct slice part[4];
+    static const char *const text[] = {"{\"msg_id\":\"b\",\"msg_type\":\"kernel_info_request\"}",
+                                       "{}", "{}", "{}"};
+    zmsg_t *message = stage_message(stage, text, signature);
 
-    for (int i = 0; i < 4; i++) {
-        part[i] = slice_of(text[i]);
-    }
-    stage_sign(stage->signer, part, hex);
-    zmsg_addstr(message, "<IDS|MSG>");
-    zmsg_addstr(message, signature ? signature : hex);
-    for (int i = 0; i < 4; i++) {
-        zmsg_addstr(message, text[i]);
-    }
     cr_assert(zmsg_send(&message, stage->client[CHANNEL_CONTROL]) == 0);
 }
 
 Test(control, nobody_is_answered_without_a_signature_that_is_right_and_new)
 {
-    static const char header[] = "{\"msg_id\":\"b\",\"msg_type\":\"kernel_info_request\"}";
     struct stage stage;
 
     stage_init(&stage);
-    send_signed(&stage, header, "");
+    send_signed(&stage, "");
     stage_turn(&stage); /* its reply is the next one */
-    send_signed(&stage, header, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+    send_signed(&stage, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
     stage_turn(&stage);
-    send_signed(&stage, header, NULL);
+    send_signed(&stage, NULL);
     stage_expect(&stage, CHANNEL_CONTROL, "kernel_info_reply", "b", "ok");
-    send_signed(&stage, header, NULL);
+    send_signed(&stage, NULL);
     stage_turn(&stage);
     stage_release(&stage);
 }
@@ -208,20 +196,13 @@ Test(control, a_message_of_too_many_frames_is_dropped_and_the_next_one_answered)
 {
     static const char *const text[] = {"{\"msg_id\":\"b\",\"msg_type\":\"connect_request\"}", "{}",
                                        "{}", "{}"};
-    char hex[SIGN_HEX_MAX + 1];
-    zmsg_t *message = zmsg_new();
-    struct slice part[4];
     struct stage stage;
+    zmsg_t *message;
 
     stage_init(&stage);
-    for (int i = 0; i < 4; i++) {
-        part[i] = slice_of(text[i]);
-    }
-    stage_sign(stage.signer, part, hex);
-    zmsg_addstr(message, "<IDS|MSG>");
-    zmsg_addstr(message, hex);
+    message = stage_message(&stage, text, NULL);
     for (int i = 0; i < WIRE_FRAMES_MAX; i++) { /* it is right, but for as many buffers */
-        zmsg_addstr(message, i < 4 ? text[i] : "");
+        zmsg_addstr(message, "");
     }
     cr_assert(zmsg_send(&message, stage.client[CHANNEL_CONTROL]) == 0);
     stage_send(&stage, CHANNEL_CONTROL, "kernel_info_request", "{}");
