@@ -27,7 +27,7 @@
 #include "bridge/buffer.h"
 #include "bridge/frames_names.h"
 #include "bridge/frames_standard.h"
-#include "bridge/frames_wait.h"
+#include "bridge/frames_watch.h"
 
 enum { READ_SIZE = 1 << 16 }; /* of one read */
 
@@ -275,36 +275,59 @@ static PyObject *py_cut_rest(void)
     return rest;
 }
 
-/*
- * Until there is something to read, then reads it, all without the GIL. A signal that comes
- * between Python's look for signals and the wait must end the wait: they are blocked from
- * before the one until within the other. -> bytes, 0: the end, -EINTR: a handler raised,
- * -EAGAIN: look again, -errno.
- */
-static ssize_t py_wait_and_read(int fd, void *room, size_t size)
+/* What `fd` has to say, if it still is the way in. -> bytes, 0: the end, -EAGAIN, -errno. */
+static ssize_t read_way_in(int fd, void *room, size_t size)
 {
-    sigset_t all;
+    if (!way_is(&channel.in, fd)) {
+        return -EAGAIN;
+    }
+    ssize_t n = read(fd, room, size);
+    return n >= 0 ? n : errno == EINTR || errno == EBADF ? -EAGAIN : -errno;
+}
+
+/*
+ * Nothing is blocked here: of a signal that the main thread blocks when it comes another
+ * thread is told, and hands a SIGINT on, too late it may be, when the next cell runs.
+ * -> as read_way_in; -EAGAIN: look again, -EINTR: a handler raised.
+ */
+static ssize_t py_watch_and_read(int fd, void *room, size_t size)
+{
+    if (PyErr_CheckSignals() != 0) {
+        return -EINTR;
+    }
+    PyThreadState *state = PyEval_SaveThread();
+    ssize_t n = frames_watch(fd) ? read_way_in(fd, room, size) : -EAGAIN;
+    PyEval_RestoreThread(state);
+    return n;
+}
+
+/*
+ * A signal that comes between Python's look for signals and the sleep must end the sleep: they
+ * are blocked from before the one until within the other. Not SIGINT, for the reason above;
+ * where no cell runs it means nothing, and where one does the gate brings it again.
+ */
+static ssize_t py_sleep_and_read(int fd, void *room, size_t size)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    sigset_t most;
     sigset_t before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    (void)sigfillset(&most);
+    (void)sigdelset(&most, SIGINT);
+    (void)pthread_sigmask(SIG_BLOCK, &most, &before);
     if (PyErr_CheckSignals() != 0) {
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         return -EINTR;
     }
     PyThreadState *state = PyEval_SaveThread();
-    bool is_signal = frames_wait(fd, &before) < 0 && errno == EINTR;
+    bool has_come = ppoll(&ready, 1, NULL, &before) > 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    ssize_t n = -EAGAIN;
-    if (!is_signal && way_is(&channel.in, fd)) {
-        n = read(fd, room, size);
-        n = n >= 0 ? n : errno == EINTR || errno == EBADF ? -EAGAIN : -errno;
-    }
+    ssize_t n = has_come ? read_way_in(fd, room, size) : -EAGAIN;
     PyEval_RestoreThread(state);
     return n;
 }
 
-/* More bytes into the buffer. -> as py_wait_and_read. */
-static ssize_t py_read_more(int fd)
+/* More bytes into the buffer. -> as py_watch_and_read. */
+static ssize_t py_read_more(int fd, bool sleeps)
 {
     struct buffer *buffer = &channel.buffer;
     if (channel.taken > 0) {
@@ -312,7 +335,8 @@ static ssize_t py_read_more(int fd)
         channel.taken = 0;
     }
     buffer_reserve(buffer, READ_SIZE);
-    ssize_t n = py_wait_and_read(fd, buffer->p + buffer->n, buffer->size - buffer->n);
+    ssize_t n = (sleeps ? py_sleep_and_read : py_watch_and_read)(fd, buffer->p + buffer->n,
+                                                                 buffer->size - buffer->n);
     if (n > 0) {
         buffer->n += (size_t)n;
     }
@@ -322,12 +346,14 @@ static ssize_t py_read_more(int fd)
 int py_channel_read_line(PyObject **ret_line)
 {
     PyObject *line = NULL;
+    bool sleeps = false;
     while (!py_cut_line(&line)) {
         if (py_resolve(&channel.in) != 0) {
             channel.lost = true;
             return -1;
         }
-        ssize_t n = py_read_more(channel.in.fd);
+        ssize_t n = py_read_more(channel.in.fd, sleeps);
+        sleeps = n == -EAGAIN; /* watched in vain */
         if (n == -EINTR) {
             return -1;
         }

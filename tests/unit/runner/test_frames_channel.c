@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -206,6 +207,77 @@ Test(frames_channel, a_signal_does_not_end_a_read)
     expect_line("late");
     while (waitpid(child, NULL, 0) != child) {
     }
+}
+
+/* Until the main thread has fallen asleep, as the system says. */
+static void until_it_sleeps(void)
+{
+    char state = 'R';
+    while (state != 'S') {
+        char text[256] = "";
+        char path[64];
+        (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+        FILE *file = fopen(path, "r");
+        cr_assert(file != NULL && fgets(text, sizeof text, file) != NULL);
+        (void)fclose(file);
+        state = strrchr(text, ')')[2];
+    }
+}
+
+static void *speak_when_it_sleeps(void *unused)
+{
+    until_it_sleeps();
+    host_says("awake\n");
+    return unused;
+}
+
+static void *signal_when_it_sleeps(void *unused)
+{
+    until_it_sleeps();
+    (void)kill(getpid(), SIGUSR1); /* this thread could take it as well */
+    return unused;
+}
+
+static void expect_line_while(void *(*act)(void *), const char *wanted)
+{
+    pthread_t thread;
+    cr_assert(pthread_create(&thread, NULL, act, NULL) == 0);
+    if (wanted != NULL) {
+        expect_line(wanted);
+    } else {
+        PyObject *line = NULL;
+        cr_expect(eq(int, py_channel_read_line(&line), -1));
+    }
+    (void)pthread_join(thread, NULL);
+}
+
+#define RAISING                                                                                    \
+    "import signal\n"                                                                              \
+    "def handler(*a): raise LookupError\n"                                                         \
+    "signal.signal(signal.SIGUSR1, handler)\n"
+
+Test(frames_channel, a_line_ends_the_sleep, .timeout = 60)
+{
+    expect_line_while(speak_when_it_sleeps, "awake");
+}
+
+Test(frames_channel, a_handler_that_raises_ends_the_sleep, .timeout = 60)
+{
+    cr_assert(py_exec(RAISING));
+    expect_line_while(signal_when_it_sleeps, NULL);
+    cr_expect(PyErr_ExceptionMatches(PyExc_LookupError));
+    PyErr_Clear();
+    host_says("after\n");
+    expect_line("after");
+}
+
+Test(frames_channel, a_signal_that_has_come_ends_the_wait, .timeout = 60)
+{
+    PyObject *line = NULL;
+    cr_assert(py_exec(RAISING));
+    (void)raise(SIGUSR1);
+    cr_expect(eq(int, py_channel_read_line(&line), -1));
+    cr_expect(PyErr_ExceptionMatches(PyExc_LookupError));
 }
 
 Test(frames_channel, a_forked_child_has_the_numbers_but_not_the_files)
