@@ -1,16 +1,11 @@
 /*
- * The channel: see frames_channel.h. Cells share this process and may close any
- * descriptor, put another file over it, or throw our file objects away. So no
- * number is trusted for longer than a system call: before each one the file
- * behind it is compared with the one that we began with. Reading is poll and
- * read, and the comparison stands between them, so that bytes of another file
- * are not taken for a request.
- *
- * Lines are cut out of a buffer of our own, which survives a rebuild; the file
- * objects in `sys` are for others, nothing is ever read or written through them.
+ * The channel: see frames_channel.h. Lines are cut out of a buffer of our own, which
+ * survives whatever cells do to the descriptors (frames_way.h). Reading is poll and read,
+ * and between them the file is compared with the one that we began with, so that bytes of
+ * another one are not taken for a request.
  *
  * A forked child gets /dev/null in the place of all of it. Worker; reading and
- * writing by one thread each. Owns the descriptors and the buffer.
+ * writing by one thread each. Owns both ways and the buffer.
  */
 
 #include "bridge/frames_channel.h"
@@ -21,28 +16,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bridge/buffer.h"
-#include "bridge/frames_names.h"
 #include "bridge/frames_standard.h"
 #include "bridge/frames_watch.h"
+#include "bridge/frames_way.h"
 
 enum { READ_SIZE = 1 << 16 }; /* of one read */
-
-struct way {
-    const char *name;         /* in messages */
-    const char *object;       /* in sys */
-    enum frames_name key;     /* the same */
-    const char *mode;         /* of that file object */
-    const char *reserve_name; /* in sys, or NULL */
-    int fd;
-    int reserve;    /* a second descriptor of the same file, or -1 */
-    bool published; /* the object in sys is one over `fd` */
-    dev_t device;
-    ino_t inode;
-};
 
 static struct {
     struct way in;
@@ -58,31 +39,7 @@ static struct {
             0},
 };
 
-/* ---- descriptors ---------------------------------------------------------------- */
-
-static bool way_is(const struct way *self, int fd)
-{
-    struct stat status;
-    return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == self->device &&
-           status.st_ino == self->inode;
-}
-
-/* Has `fd` be one of the file again. -> false: there is none left. */
-static bool way_mend(struct way *self)
-{
-    if (way_is(self, self->fd)) {
-        return true;
-    }
-    int reserve = self->reserve;
-    self->reserve = -1;
-    self->published = false;
-    if (!way_is(self, reserve)) {
-        self->fd = -1;
-        return false;
-    }
-    self->fd = reserve;
-    return true;
-}
+/* ---- opening ------------------------------------------------------------------------ */
 
 /* Only async-signal-safe calls. The numbers stay taken: a child's file must not get them. */
 static void after_fork_in_child(void)
@@ -99,104 +56,17 @@ static void after_fork_in_child(void)
     channel.seen = 0;
 }
 
-/* ---- what sys shows ---------------------------------------------------------------- */
-
-static int py_set(const char *name, PyObject *value)
-{
-    int error = value != NULL ? PySys_SetObject(name, value) : -1;
-    Py_XDECREF(value);
-    return error;
-}
-
-/* Whatever is there may close a descriptor that is somebody else's by now: it stays alive. */
-static int py_park(const char *name)
-{
-    PyObject *parked_b = PySys_GetObject("_openai4s_parked_wrappers");
-    PyObject *before_b = PySys_GetObject(name);
-    if (before_b == NULL || before_b == Py_None) {
-        return 0;
-    }
-    if (parked_b == NULL || !PyList_Check(parked_b)) {
-        if (py_set("_openai4s_parked_wrappers", PyList_New(0)) != 0) {
-            return -1;
-        }
-        parked_b = PySys_GetObject("_openai4s_parked_wrappers");
-    }
-    return PyList_Append(parked_b, before_b);
-}
-
-/* Objects that close nothing: what goes wrong with one must not cost us the descriptor. */
-static int py_publish(struct way *self)
-{
-    if (py_park(self->object) != 0 ||
-        py_set(self->object, PyFile_FromFd(self->fd, NULL, self->mode, 1, "utf-8", NULL, "\n",
-                                           /* closefd= */ 0)) != 0) {
-        return -1;
-    }
-    self->published = true;
-    return self->reserve_name != NULL && self->reserve < 0
-               ? py_set(self->reserve_name, Py_NewRef(Py_None))
-               : 0;
-}
-
-/* The descriptor of the object in sys, or -1. */
-static int py_published_number(const struct way *self)
-{
-    PyObject *object = Py_XNewRef(py_sys_b(self->key));
-    int fd = object != NULL && object != Py_None ? PyObject_AsFileDescriptor(object) : -1;
-    Py_XDECREF(object);
-    PyErr_Clear(); /* closed, or no file at all */
-    return fd;
-}
-
-static int py_lost(const struct way *self)
-{
-    PyErr_Format(PyExc_RuntimeError, "protocol %s corrupted and no reserve fd to recover",
-                 self->name);
-    return -1;
-}
-
-/* Looks it up anew, and makes it anew where it is no more what it was. */
-static int py_resolve(struct way *self)
-{
-    int fd = py_published_number(self);
-    if (way_is(self, fd)) {
-        self->fd = fd;
-        return 0;
-    }
-    if (!way_mend(self)) {
-        return py_lost(self);
-    }
-    if (py_publish(self) != 0) {
-        PyErr_Clear(); /* for lack of memory: the next look tries again */
-    }
-    return 0;
-}
-
-/* ---- opening ------------------------------------------------------------------------ */
-
-static int way_init(struct way *self, int fd, bool with_reserve)
-{
-    struct stat status;
-    self->fd = standard_duplicate(fd);
-    if (self->fd < 0 || fstat(self->fd, &status) != 0) {
-        return self->fd < 0 ? self->fd : -errno;
-    }
-    self->device = status.st_dev;
-    self->inode = status.st_ino;
-    self->reserve = with_reserve ? standard_duplicate(fd) : -1;
-    return with_reserve && self->reserve < 0 ? self->reserve : 0;
-}
-
 static int py_publish_all(int reserve)
 {
     const struct way *in = &channel.in;
-    if (py_set("_openai4s_parked_wrappers", PyList_New(0)) != 0 || py_publish(&channel.in) != 0 ||
-        py_publish(&channel.out) != 0 || py_set(in->reserve_name, PyLong_FromLong(reserve)) != 0) {
+    if (py_sys_set("_openai4s_parked_wrappers", PyList_New(0)) != 0 ||
+        py_way_publish(&channel.in) != 0 || py_way_publish(&channel.out) != 0 ||
+        py_sys_set(in->reserve_name, PyLong_FromLong(reserve)) != 0) {
         return -1;
     }
-    return py_set("_openai4s_protocol_ident", Py_BuildValue("(KK)", (unsigned long long)in->device,
-                                                            (unsigned long long)in->inode));
+    return py_sys_set(
+        "_openai4s_protocol_ident",
+        Py_BuildValue("(KK)", (unsigned long long)in->device, (unsigned long long)in->inode));
 }
 
 static int py_open(int in, int out, bool with_reserve)
@@ -348,7 +218,7 @@ int py_channel_read_line(PyObject **ret_line)
     PyObject *line = NULL;
     bool sleeps = false;
     while (!py_cut_line(&line)) {
-        if (py_resolve(&channel.in) != 0) {
+        if (py_way_resolve(&channel.in) != 0) {
             channel.lost = true;
             return -1;
         }
@@ -388,7 +258,7 @@ bool channel_is_lost(void)
  */
 void py_channel_look(void)
 {
-    int fd = py_published_number(&channel.out);
+    int fd = py_way_published(&channel.out);
     if (fd == channel.out.fd && fd >= 0) {
         return;
     }
@@ -423,14 +293,14 @@ int channel_write(const void *p, size_t n)
 int py_channel_written(int error)
 {
     if (error == -EBADF) {
-        return py_lost(&channel.out);
+        return py_way_lost(&channel.out);
     }
     if (error != 0) {
         errno = -error;
         (void)PyErr_SetFromErrno(PyExc_OSError);
         return -1;
     }
-    if (!channel.out.published && py_publish(&channel.out) != 0) {
+    if (!channel.out.published && py_way_publish(&channel.out) != 0) {
         PyErr_Clear(); /* as above */
     }
     return 0;

@@ -56,3 +56,10 @@ PyObject *py_sys_exchange(enum frames_name name, PyObject *value)
     }
     return before;
 }
+
+int py_sys_set(const char *name, PyObject *value)
+{
+    int error = value != NULL ? PySys_SetObject(name, value) : -1;
+    Py_XDECREF(value);
+    return error;
+}

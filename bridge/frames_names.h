@@ -34,4 +34,7 @@ PyObject *py_sys_b(enum frames_name name);
 /* Sets it in sys. -> what was there before, new, None: nothing; NULL. */
 PyObject *py_sys_exchange(enum frames_name name, PyObject *value);
 
+/* Has `sys` show it under that name. Takes `value`; NULL is the error that made it. -> 0, -1. */
+int py_sys_set(const char *name, PyObject *value);
+
 #endif

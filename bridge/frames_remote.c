@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "bridge/buffer.h"
+#include "bridge/frames_names.h"
 #include "bridge/json_text.h"
 #include "bridge/py_compat.h"
 #include "bridge/xalloc.h"
@@ -270,10 +271,7 @@ static int py_set_generation(struct slice reply)
         put_shown(&text, value);
     }
     if (text.n > 0) {
-        PyObject *generation = py_text_from(buffer_slice(&text));
-        error =
-            generation != NULL ? PySys_SetObject("_openai4s_remote_generation", generation) : -1;
-        Py_XDECREF(generation);
+        error = py_sys_set("_openai4s_remote_generation", py_text_from(buffer_slice(&text)));
     }
     buffer_release(&text);
     return error;
