@@ -106,6 +106,18 @@ int py_forked_put(int stream, struct slice bytes)
     return end != NULL ? py_write_out(stream, (size_t)(end - line->p) + 1) : 0;
 }
 
+int py_forked_put_text(int stream, PyObject *text)
+{
+    struct buffer scratch = BUFFER_INIT;
+    struct slice utf8;
+    int error = py_text_utf8(text, &scratch, &utf8);
+    if (error == 0) {
+        error = py_forked_put(stream, utf8);
+    }
+    buffer_release(&scratch);
+    return error;
+}
+
 int py_forked_flush(int stream)
 {
     return forked.line[stream].n > 0 ? py_write_out(stream, forked.line[stream].n) : 0;
@@ -113,13 +125,10 @@ int py_forked_flush(int stream)
 
 static void py_put_stderr(PyObject *text)
 {
-    struct buffer scratch = BUFFER_INIT;
-    struct slice utf8;
-    if (text == NULL || !PyUnicode_Check(text) || py_text_utf8(text, &scratch, &utf8) != 0 ||
-        py_forked_put(PORT_STDERR, utf8) != 0 || py_forked_put(PORT_STDERR, slice_of("\n")) != 0) {
+    if (text == NULL || !PyUnicode_Check(text) || py_forked_put_text(PORT_STDERR, text) != 0 ||
+        py_forked_put(PORT_STDERR, slice_of("\n")) != 0) {
         PyErr_Clear();
     }
-    buffer_release(&scratch);
 }
 
 static void py_report(PyObject *exception, PyObject *describe)

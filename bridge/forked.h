@@ -24,6 +24,7 @@ bool forked_is_child(void);
 
 /* Text of a child's stream; written once a line is whole. -> 0, -1 with an exception. */
 int py_forked_put(int stream, struct slice bytes);
+int py_forked_put_text(int stream, PyObject *text);
 int py_forked_flush(int stream);
 
 /*

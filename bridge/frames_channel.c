@@ -173,8 +173,9 @@ static ssize_t py_watch_and_read(int fd, void *room, size_t size)
 
 /*
  * A signal that comes between Python's look for signals and the sleep must end the sleep: they
- * are blocked from before the one until within the other. Not SIGINT, for the reason above;
- * where no cell runs it means nothing, and where one does the gate brings it again.
+ * are blocked from before the one until within the other, where another thread could take one
+ * as said, but that is short. Not SIGINT: where no cell runs it means nothing, and where one does
+ * the gate brings it again.
  */
 static ssize_t py_sleep_and_read(int fd, void *room, size_t size)
 {

@@ -11,6 +11,7 @@
 
 #include "bridge/forked.h"
 #include "bridge/frames_half.h"
+#include "bridge/frames_lock.h"
 #include "bridge/frames_names.h"
 #include "bridge/frames_post.h"
 #include "bridge/frames_write.h"
@@ -23,24 +24,13 @@ enum {
 };
 
 static struct {
-    PyObject *acquire;
-    PyObject *release;
+    struct frames_lock lock;
     unsigned long long count;
 } calls;
 
 int py_host_call_init(void)
 {
-    PyObject *module = PyImport_ImportModule("_thread");
-    PyObject *lock = module != NULL ? PyObject_CallMethod(module, "allocate_lock", NULL) : NULL;
-    int error = lock != NULL ? PySys_SetObject("_openai4s_host_call_lock", lock) : -1;
-    if (error == 0) {
-        calls.acquire = PyObject_GetAttrString(lock, "acquire");
-        calls.release = PyObject_GetAttrString(lock, "release");
-        error = calls.acquire != NULL && calls.release != NULL ? 0 : -1;
-    }
-    Py_XDECREF(module);
-    Py_XDECREF(lock);
-    return error;
+    return py_frames_lock_init(&calls.lock, "_openai4s_host_call_lock");
 }
 
 /* What makes an artifact is told which cell does. */
@@ -67,17 +57,8 @@ static bool py_put_plain_call(PyObject *call_id, PyObject *method, PyObject *arg
 static int py_put_any_call(PyObject *call_id, PyObject *method, PyObject *args, PyObject *cell_id,
                            struct buffer *line)
 {
-    struct buffer scratch = BUFFER_INIT;
-    struct slice utf8;
-    PyObject *text = PyObject_CallFunctionObjArgs(frames_hook_b(FRAMES_CALL), call_id, method, args,
-                                                  cell_id, NULL);
-    int error = text != NULL ? py_text_utf8(text, &scratch, &utf8) : -1;
-    if (error == 0) {
-        buffer_put_slice(line, utf8);
-    }
-    buffer_release(&scratch);
-    Py_XDECREF(text);
-    return error;
+    return py_text_put(line, PyObject_CallFunctionObjArgs(frames_hook_b(FRAMES_CALL), call_id,
+                                                          method, args, cell_id, NULL));
 }
 
 static int py_put_call(PyObject *call_id, PyObject *method, PyObject *args, PyObject *cell_id,
@@ -164,19 +145,6 @@ static PyObject *py_transact(PyObject *call_id, PyObject *method, struct buffer 
     return data;
 }
 
-/* An exception that is set stays set. */
-static void py_release(void)
-{
-    PyObject *problem = py_exception_take();
-    PyObject *done = PyObject_CallNoArgs(calls.release);
-    PyErr_Clear(); /* a cell released it: so be it */
-    Py_XDECREF(done);
-    if (problem != NULL) {
-        PyErr_SetObject((PyObject *)Py_TYPE(problem), problem);
-        Py_DECREF(problem);
-    }
-}
-
 /* "hc-SECONDS-COUNT" */
 static PyObject *py_new_id(void)
 {
@@ -200,13 +168,10 @@ PyObject *py_host_call(PyObject *method, PyObject *args, PyObject *cell_id)
     }
     buffer_reserve(&line, USUAL_SIZE);
     PyObject *call_id = py_new_id();
-    if (call_id != NULL && py_put_call(call_id, method, args, cell_id, &line) == 0) {
-        PyObject *got = PyObject_CallNoArgs(calls.acquire);
-        if (got != NULL) {
-            data = py_transact(call_id, method, &line);
-            py_release();
-        }
-        Py_XDECREF(got);
+    if (call_id != NULL && py_put_call(call_id, method, args, cell_id, &line) == 0 &&
+        py_frames_lock_take(&calls.lock) == 0) {
+        data = py_transact(call_id, method, &line);
+        py_frames_lock_give(&calls.lock);
     }
     buffer_release(&line);
     Py_XDECREF(call_id);

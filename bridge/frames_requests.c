@@ -151,16 +151,11 @@ static int py_dispatch(PyObject *request, PyObject *type, PyObject *id)
 static void py_put_problem(struct buffer *text, PyObject *problem)
 {
     PyObject *name = PyType_GetName(Py_TYPE(problem));
-    PyObject *said = name != NULL ? PyUnicode_FromFormat(": %U: %S", name, problem) : NULL;
-    struct buffer scratch = BUFFER_INIT;
-    struct slice utf8;
-    if (said != NULL && py_text_utf8(said, &scratch, &utf8) == 0) {
-        buffer_put_slice(text, utf8);
+    if (name != NULL) {
+        (void)py_text_put(text, PyUnicode_FromFormat(": %U: %S", name, problem));
     }
     PyErr_Clear();
-    buffer_release(&scratch);
     Py_XDECREF(name);
-    Py_XDECREF(said);
 }
 
 /*

@@ -67,14 +67,7 @@ static void stream_unlock(bool has)
 /* Whole lines, to fd 1 or 2: a forked child has no host. */
 static int py_say_in_child(const struct extra *extra, PyObject *text)
 {
-    struct buffer scratch = BUFFER_INIT;
-    struct slice utf8;
-    int error = py_text_utf8(text, &scratch, &utf8);
-    if (error == 0) {
-        error = py_forked_put(extra->chunks_of != NULL ? PORT_STDOUT : PORT_STDERR, utf8);
-    }
-    buffer_release(&scratch);
-    return error;
+    return py_forked_put_text(extra->chunks_of != NULL ? PORT_STDOUT : PORT_STDERR, text);
 }
 
 /* `n` characters of the text, in chunks. */

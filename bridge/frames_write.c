@@ -17,6 +17,7 @@
 
 #include "bridge/forked.h"
 #include "bridge/frames_channel.h"
+#include "bridge/frames_lock.h"
 #include "bridge/json_text.h"
 #include "bridge/py_compat.h"
 #include "bridge/py_json.h"
@@ -26,54 +27,31 @@ enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 1000000 }; /* a second */
 
 static struct {
     PyThread_type_lock own;
-    PyObject *acquire; /* of the published lock */
-    PyObject *release;
+    struct frames_lock published;
 } writing;
 
 int py_frames_write_init(void)
 {
     writing.own = PyThread_allocate_lock();
-    PyObject *module = writing.own != NULL ? PyImport_ImportModule("_thread") : PyErr_NoMemory();
-    PyObject *lock = module != NULL ? PyObject_CallMethod(module, "allocate_lock", NULL) : NULL;
-    int error = lock != NULL ? PySys_SetObject("_openai4s_protocol_lock", lock) : -1;
-    if (error == 0) {
-        writing.acquire = PyObject_GetAttrString(lock, "acquire");
-        writing.release = PyObject_GetAttrString(lock, "release");
-        error = writing.acquire != NULL && writing.release != NULL ? 0 : -1;
+    if (writing.own == NULL) {
+        (void)PyErr_NoMemory();
+        return -1;
     }
-    Py_XDECREF(module);
-    Py_XDECREF(lock);
-    return error;
+    return py_frames_lock_init(&writing.published, "_openai4s_protocol_lock");
 }
 
 /* -> true: we have it. Never waits in Python, where a signal's handler would run. */
-static bool py_try_published(void)
-{
-    PyObject *got = PyObject_CallFunctionObjArgs(writing.acquire, Py_False, NULL);
-    bool has = got == Py_True;
-    Py_XDECREF(got);
-    PyErr_Clear();
-    return has;
-}
-
 static bool py_take_published(void)
 {
     const struct timespec pause = {0, LOCK_PAUSE_NS};
-    bool has = py_try_published();
+    bool has = py_frames_lock_try(&writing.published);
     for (int i = 0; i < LOCK_TRIES && !has; i++) {
         PyThreadState *state = PyEval_SaveThread();
         (void)nanosleep(&pause, NULL);
         PyEval_RestoreThread(state);
-        has = py_try_published();
+        has = py_frames_lock_try(&writing.published);
     }
     return has;
-}
-
-static void py_give_published(bool has)
-{
-    PyObject *done = has ? PyObject_CallNoArgs(writing.release) : NULL;
-    Py_XDECREF(done);
-    PyErr_Clear();
 }
 
 static int write_locked(const struct buffer *line)
@@ -100,7 +78,9 @@ int py_frame_send(struct buffer *line)
     PyThreadState *state = PyEval_SaveThread();
     int error = write_locked(line);
     PyEval_RestoreThread(state);
-    py_give_published(has);
+    if (has) {
+        py_frames_lock_give(&writing.published);
+    }
     return py_channel_written(error);
 }
 

@@ -140,6 +140,19 @@ int py_text_utf8(PyObject *text, struct buffer *buffer, struct slice *ret_utf8)
     return 0;
 }
 
+int py_text_put(struct buffer *buffer, PyObject *text)
+{
+    struct buffer scratch = BUFFER_INIT;
+    struct slice utf8;
+    int error = text != NULL ? py_text_utf8(text, &scratch, &utf8) : -1;
+    if (error == 0) {
+        buffer_put_slice(buffer, utf8);
+    }
+    buffer_release(&scratch);
+    Py_XDECREF(text);
+    return error;
+}
+
 bool py_text_is(PyObject *value, const char *ascii)
 {
     return value != NULL && PyUnicode_Check(value) &&

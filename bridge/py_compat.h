@@ -32,6 +32,9 @@ PyObject *py_exception_take(void);
  */
 int py_text_utf8(PyObject *text, struct buffer *buffer, struct slice *ret_utf8);
 
+/* The same, at the end of the buffer. Takes `text`; NULL is the error that made it. -> 0, -1. */
+int py_text_put(struct buffer *buffer, PyObject *text);
+
 /* Whether a value (NULL: there is none) is a str, and that text. */
 bool py_text_is(PyObject *value, const char *ascii);
 

@@ -64,15 +64,7 @@ static int py_put_big(struct buffer *buffer, PyObject *value)
         Py_XDECREF(digits);
         return error;
     }
-    struct buffer scratch = BUFFER_INIT;
-    struct slice utf8;
-    int error = digits != NULL ? py_text_utf8(digits, &scratch, &utf8) : -1;
-    if (error == 0) {
-        buffer_put_slice(buffer, utf8);
-    }
-    buffer_release(&scratch);
-    Py_XDECREF(digits);
-    return error;
+    return py_text_put(buffer, digits);
 }
 
 static int py_put_int(struct buffer *buffer, PyObject *value)

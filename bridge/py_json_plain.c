@@ -20,16 +20,7 @@ static bool py_put_text(struct buffer *buffer, PyObject *text, int depth)
 /* -> false: more digits than Python writes. */
 static bool py_put_digits(struct buffer *buffer, PyObject *value)
 {
-    struct buffer scratch = BUFFER_INIT;
-    struct slice digits;
-    PyObject *text = PyObject_Repr(value);
-    bool has_text = text != NULL && py_text_utf8(text, &scratch, &digits) == 0;
-    if (has_text) {
-        buffer_put_slice(buffer, digits);
-    }
-    buffer_release(&scratch);
-    Py_XDECREF(text);
-    return has_text;
+    return py_text_put(buffer, PyObject_Repr(value)) == 0;
 }
 
 static bool py_put_int(struct buffer *buffer, PyObject *value, int depth)

@@ -74,14 +74,7 @@ int py_stream_say_utf8(int stream, struct slice text)
 int py_stream_say(int stream, PyObject *text)
 {
     if (forked_is_child()) {
-        struct buffer scratch = BUFFER_INIT;
-        struct slice utf8;
-        int error = py_text_utf8(text, &scratch, &utf8);
-        if (error == 0) {
-            error = py_forked_put(stream, utf8);
-        }
-        buffer_release(&scratch);
-        return error;
+        return py_forked_put_text(stream, text);
     }
     if (py_finish(stream) != 0 || py_tape_put(stream, text) != 0) {
         return -1;

@@ -17,20 +17,6 @@ enum {
     HALF = 32768, /* of a long content: so much of its begin and of its end */
 };
 
-/* The text of a str; takes it. -> 0, -1. */
-static int py_put_str(struct buffer *token, PyObject *text)
-{
-    struct buffer scratch = BUFFER_INIT;
-    struct slice utf8;
-    int error = text != NULL ? py_text_utf8(text, &scratch, &utf8) : -1;
-    if (error == 0) {
-        buffer_put_slice(token, utf8);
-    }
-    buffer_release(&scratch);
-    Py_XDECREF(text);
-    return error;
-}
-
 static int py_put_none(struct buffer *token, PyObject *value)
 {
     (void)value;
@@ -78,7 +64,7 @@ static int py_put_low_bits(struct buffer *token, PyObject *value)
     PyObject *mask = PyLong_FromString(
         "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", NULL, 16);
     PyObject *low = mask != NULL ? PyNumber_And(value, mask) : NULL;
-    int error = low != NULL ? py_put_str(token, PyNumber_ToBase(low, 10)) : -1;
+    int error = low != NULL ? py_text_put(token, PyNumber_ToBase(low, 10)) : -1;
     Py_XDECREF(mask);
     Py_XDECREF(low);
     return error;
@@ -101,7 +87,7 @@ static int py_put_int(struct buffer *token, PyObject *value)
     PyObject *decimal = py_decimal(value, bits);
     if (decimal != NULL) {
         buffer_put_text(token, "int:");
-        return py_put_str(token, decimal);
+        return py_text_put(token, decimal);
     }
     int negative = PyErr_Occurred() == NULL ? py_is_negative(value) : -1;
     buffer_printf(token, "int-bounded:%zu:", bits);
@@ -138,7 +124,7 @@ static int py_put_float(struct buffer *token, PyObject *value)
         return 0;
     }
     buffer_put_text(token, "float:");
-    return py_put_str(token, PyObject_CallMethod(value, "hex", NULL));
+    return py_text_put(token, PyObject_CallMethod(value, "hex", NULL));
 }
 
 static PyObject *py_preview_float(PyObject *value)

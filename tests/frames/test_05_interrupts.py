@@ -1,6 +1,5 @@
 """One SIGINT ends one cell, and never the worker."""
 
-import os
 import random
 import signal
 import time
@@ -145,37 +144,20 @@ def test_idle_interrupts_are_not_owed_to_the_next_cell(worker):
     worker.alive()
 
 
-# They run when nobody else does: what they are to hand on comes late.
-IDLE_THREADS = """\
-import os, signal, threading, time
-def idle():
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    time.sleep(600)
-for _ in range(30): threading.Thread(target=idle, daemon=True).start()
-"""
-
-
 def test_nor_where_other_threads_could_take_them(start):
-    """They come just behind the response, when the main thread looks for the next request."""
+    """They come just behind the response; the threads run when nobody else does, so they hand on late."""
     worker = start()
-    worker.execute(IDLE_THREADS)
+    worker.execute(
+        "import os, threading, time\n"
+        "def idle():\n"
+        "    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n"
+        "    time.sleep(600)\n"
+        "for _ in range(30): threading.Thread(target=idle, daemon=True).start()"
+    )
     for _ in range(500):
         worker.alive()
         worker.interrupt()
         worker.alive()
-
-
-def test_no_thread_keeps_a_signal_between_cells_from_its_handler(start):
-    """It is Python's main thread that calls handlers, and nothing else comes to wake it."""
-    worker = start()
-    worker.execute(IDLE_THREADS + "signal.signal(signal.SIGUSR1, lambda *a: os.write(2, b'.'))")
-    for n in range(1, 501):
-        worker.execute("pass")
-        os.kill(worker.pid, signal.SIGUSR1)
-        deadline = time.monotonic() + 20
-        while len(worker.stderr()) < n and time.monotonic() < deadline:
-            time.sleep(0.0001)
-        assert worker.stderr() == "." * n
 
 
 def test_a_second_interrupt_while_the_cell_unwinds_is_swallowed(worker):
