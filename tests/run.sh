@@ -116,14 +116,14 @@ need_ipython() {
 
 # run_in_ipython PRESET PYTHON TEST...: the kernel's Python is that one. Much of it compares with
 # other kernels and stands on other people's time limits (jedi's, nbclient's): what fails there
-# is tried once more, and told.
+# is tried once more, and told. The plugin flaky, of nbclient's tests, would keep that from happening.
 run_in_ipython() {
     preset=$1
     python=$2
     shift 2
     EINKORN="$PWD/build/$preset/bin/einkorn" EINKORN_TEST_PYTHON="$PWD/$python" \
-        build/ipython-venv/bin/python -m pytest -q -p no:cacheprovider -p no:asyncio --reruns 1 -rR \
-        --timeout "$timeout" -n "$jobs" --dist loadfile "$@"
+        build/ipython-venv/bin/python -m pytest -q -p no:cacheprovider -p no:asyncio -p no:flaky \
+        --reruns 1 -rR --timeout "$timeout" -n "$jobs" --dist loadfile "$@"
 }
 
 part_ipython() {

@@ -7,9 +7,10 @@ cell after it is never hit, and Python never dies.
 import contextlib
 import os
 import random
+import re
 import signal
 
-from client import descendants_of, text
+from client import descendants_of, join_streams, simple, text
 
 SETUP = """
 import asyncio, hashlib, os, re, subprocess, sys, threading, time
@@ -100,6 +101,20 @@ def one_by_one(kernel):
 WAYS = [by_message, by_signal, by_group, to_the_worker, one_by_one]
 
 
+# asyncio.run() that is struck before the coroutine begins, or in its last steps, leaves objects that
+# complain once the collector finds them, in whatever cell that is.
+LEFT_BY_ASYNCIO = re.compile("coroutine 'step' was never awaited|BaseEventLoop.__del__|"
+                             "Task was destroyed but it is pending")
+
+# Struck between setting its handler and its count to 0, it knows nothing of the interrupt any more.
+ALSO = {"run another loop": "CancelledError"}
+
+
+def of_its_own(outputs):
+    return [(kind, data) for kind, data in outputs
+            if kind != "stderr" or not LEFT_BY_ASYNCIO.search(data)]
+
+
 def test_interrupts_at_random_moments(fresh, long):
     choice = random.Random(11)
     fresh.run(SETUP)
@@ -114,17 +129,17 @@ def test_interrupts_at_random_moments(fresh, long):
         way(fresh)
         reply = fresh.reply("shell", cell, 10)
         rest = fresh.iopub(cell)
-        seen = [m.content["text"] for m in rest if m.type == "stream"]
-        assert not [m for m in rest if m.type == "stream" and m.content["name"] == "stderr"], rest
-        assert set("".join(seen).split()) <= {"word"}, (name, seen)
+        seen = of_its_own(join_streams([simple(m) for m in rest if m.type == "stream"]))
+        assert not [data for kind, data in seen if kind != "stdout"], rest
+        assert set("".join(data for _, data in seen).split()) <= {"word"}, (name, seen)
         what = (name, way.__name__, reply.content)
         if endless or reply.content["status"] == "error":
-            assert reply.content.get("ename") == "KeyboardInterrupt", what
+            assert reply.content.get("ename") in ("KeyboardInterrupt", ALSO.get(name)), what
             assert [m.content["evalue"] for m in rest if m.type == "error"] == [""], what
         else:
             assert reply.content["status"] == "ok", what
         # The next one is whole, and knows how far that one came.
-        (kind, data), = fresh.run("time.sleep(0.002)\ncount")
+        (kind, data), = of_its_own(fresh.run("time.sleep(0.002)\ncount"))
         now = int(data["text/plain"])
         assert now in (count, count + 1), what
         assert now == count + 1 or reply.content["status"] == "error", what
@@ -133,4 +148,4 @@ def test_interrupts_at_random_moments(fresh, long):
     assert count > len(cells) / 2
     while fresh.sockets["stdin"].poll(0) or fresh.queue["stdin"]:
         assert fresh.take("stdin").type == "input_request"
-    assert fresh.run("6 * 7") == [("result", text("42"))]
+    assert of_its_own(fresh.run("6 * 7")) == [("result", text("42"))]
