@@ -6,9 +6,9 @@ that is replaced: messages go to the runner, the count and the parent of a cell 
 """
 
 import contextlib
-import inspect
 import os
 import sys
+import warnings
 
 import _einkorn
 
@@ -46,6 +46,10 @@ _ENVIRONMENT = {
     "GIT_PAGER": "cat",
 }
 
+# Coroutines that a cell passes through. An interrupt may come between the making of one and its
+# first step, and Python would warn that it "was never awaited".
+_UNSTARTED = r"coroutine '(ZMQ)?InteractiveShell\."
+
 
 def _refuse_background(command):
     if command.rstrip().endswith("&"):
@@ -60,12 +64,6 @@ def _leave_child(error):
     """End a forked child that came to the end of its cell, as the runner ends one."""
     if error is not None:  # IPython has shown it, if it is to be seen
         raise error if isinstance(error, SystemExit) else SystemExit(1)
-
-
-def _close_unstarted(coroutine):
-    """Spare the user the warning that it was never awaited: an interrupt came before."""
-    if coroutine is not None and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
-        coroutine.close()
 
 
 class Payloads(PayloadManager):
@@ -93,7 +91,6 @@ class ZMQInteractiveShell(ShowsErrors, CompletesLate, parents.Speaks, Interactiv
     cell_count = 0  # the number of the cell that runs
     cell_is_stored = True  # it has a place in In and Out
     in_plain_cell = False  # it does not come through here
-    _coroutine = None  # of the cell that began last
 
     @default("exiter")
     def _make_exiter(self):
@@ -106,8 +103,9 @@ class ZMQInteractiveShell(ShowsErrors, CompletesLate, parents.Speaks, Interactiv
     # What InteractiveShell.__init__ calls.
 
     def init_environment(self):
-        """Have programs colour their output, and not page it."""
+        """Have programs colour their output, and not page it; spare the user a warning."""
         os.environ.update(_ENVIRONMENT)
+        warnings.filterwarnings("ignore", _UNSTARTED, RuntimeWarning)
 
     def init_history(self):
         """Make the history manager."""
@@ -226,11 +224,6 @@ class ZMQInteractiveShell(ShowsErrors, CompletesLate, parents.Speaks, Interactiv
         """Run a cell: see InteractiveShell.  A method of its own, so that it can be replaced."""
         return super().run_cell(*args, **kwargs)
 
-    def run_cell_async(self, *args, **kwargs):
-        """Run a cell in a coroutine: see InteractiveShell."""
-        self._coroutine = super().run_cell_async(*args, **kwargs)
-        return self._coroutine
-
     def should_run_async(self, raw_cell, *, transformed_cell=None, **keywords):
         """Return whether a cell awaits.  One without the words need not be compiled to know."""
         if transformed_cell is not None and not _may_await(transformed_cell):
@@ -255,8 +248,6 @@ class ZMQInteractiveShell(ShowsErrors, CompletesLate, parents.Speaks, Interactiv
         try:
             result = self._run(code, store, silent)
         finally:
-            _close_unstarted(self._coroutine)
-            self._coroutine = None
             shown.end()
         error = result.error_before_exec or result.error_in_exec
         if os.getpid() != pid:
@@ -285,14 +276,12 @@ class ZMQInteractiveShell(ShowsErrors, CompletesLate, parents.Speaks, Interactiv
                 await self.run_cell_async(code, store_history=store, silent=silent, **how)
             )
 
-        coroutine = run()
         try:
-            tasks.run_coroutine(coroutine)
+            tasks.run_coroutine(run())
         except KeyboardInterrupt:
             if not results or results[0].success:
                 raise
         finally:
-            _close_unstarted(coroutine)
             result = results[0] if results else None
             _einkorn.context.run(self._end_cell, result, silent)
         return result
