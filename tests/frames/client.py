@@ -116,7 +116,8 @@ class Worker:
         start = 0
         while (end := self.buffer.find(b"\n", start)) < 0:
             start = len(self.buffer)
-            ready, _, _ = select.select([self.from_worker], [], [], deadline - time.monotonic())
+            left = max(0, deadline - time.monotonic())
+            ready, _, _ = select.select([self.from_worker], [], [], left)
             if not ready:
                 raise Timeout(f"no frame within {timeout} s; stderr: {self.stderr()}")
             more = os.read(self.from_worker, 1 << 20)
