@@ -105,7 +105,7 @@ class ZMQInteractiveShell(ShowsErrors, CompletesLate, parents.Speaks, Interactiv
     def init_environment(self):
         """Have programs colour their output, and not page it; spare the user a warning."""
         os.environ.update(_ENVIRONMENT)
-        warnings.filterwarnings("ignore", _UNSTARTED, RuntimeWarning)
+        warnings.filterwarnings("ignore", _UNSTARTED, RuntimeWarning, append=True)  # the user's come first
 
     def init_history(self):
         """Make the history manager."""
