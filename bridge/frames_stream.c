@@ -14,7 +14,6 @@
 #include "bridge/forked.h"
 #include "bridge/frames_write.h"
 #include "bridge/port.h"
-#include "bridge/py_compat.h"
 
 /* What a stream has beyond StringIO. */
 struct extra {

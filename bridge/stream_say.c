@@ -8,7 +8,6 @@
 #include "bridge/stream_say.h"
 
 #include "bridge/forked.h"
-#include "bridge/py_compat.h"
 #include "bridge/speaker.h"
 #include "bridge/tape.h"
 #include "bridge/utf8.h"

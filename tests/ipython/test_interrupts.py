@@ -21,26 +21,27 @@ lines = []
 
 MAKERS = "run", "_run", "_run_async", "run_cell", "_run_cell", "run_cell_async", "run_ast_nodes"
 
-def place(frame, number):
-    return frame.f_code.co_filename, frame.f_code.co_name, number
-
 @functools.cache
 def behind_calls(code):
     steps = list(dis.get_instructions(code))
     return {b.offset for a, b in zip(steps, steps[1:]) if a.opname.startswith("CALL")}
 
 def traced(action, behind):
-    "Have action(place) called for each line of the next cell, from where the shell begins with it."
+    '''Have action(place) called on the way of the next cell, from where the shell begins with it:
+    for each line, or for each instruction behind a call.'''
     begun = False
     def trace(frame, event, argument):
         nonlocal begun
-        begun = begun or place(frame, 0)[:2] == BEGIN
         code = frame.f_code
-        frame.f_trace_opcodes = behind and code.co_name in MAKERS
-        if begun and not behind and event in ("call", "line"):
-            action(place(frame, frame.f_lineno))
-        elif begun and event == "opcode" and frame.f_lasti in behind_calls(code):
-            action(place(frame, frame.f_lasti))
+        place = code.co_filename, code.co_name, frame.f_lasti if behind else frame.f_lineno
+        begun = begun or place[:2] == BEGIN
+        if behind:
+            frame.f_trace_opcodes = code.co_name in MAKERS
+            wanted = event == "opcode" and frame.f_lasti in behind_calls(code)
+        else:
+            wanted = event in ("call", "line")
+        if begun and wanted:
+            action(place)
         return trace
     sys.settrace(trace)
 
